@@ -1,0 +1,2 @@
+//! The program `e2bki`.
+fn main() {}

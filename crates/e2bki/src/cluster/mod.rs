@@ -1,0 +1,1 @@
+//! Clustering of one class's points.

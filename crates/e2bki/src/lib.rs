@@ -1,0 +1,2 @@
+//! e2bki
+pub mod cluster;
