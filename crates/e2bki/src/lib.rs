@@ -1,2 +1,45 @@
-//! e2bki
+//! Uncertainty-aware 3-D semantic mapping on Gaussian primitives.
+//!
+//! Frames of points with class evidence go into a [`Mapper`]; beliefs come out: at voxels, at bird's-eye cells, or at
+//! any point, each with a class, its Dirichlet posterior and an uncertainty split into what the network was unsure of
+//! and what was never seen. The method is Evidential Ellipsoidal Bayesian Kernel Inference (E2-BKI).
+//!
+//! - [`Config`] holds every parameter; [`ClassSet`] the classes. Both are run-time data.
+//! - [`Frame`] is a scan: points, semantics in any form ([`Semantics`]), and the pose of the sensor.
+//! - [`Mapper::insert`] checks, clusters, fuses, gates, refines and updates the live view; its [`FrameReport`]
+//!   accounts for every point.
+//! - [`Mapper::query`], [`Mapper::voxels`], [`Mapper::bev`], [`Mapper::live_voxels`] and [`Mapper::primitives`] read.
+//!
+//! The library touches no files and keeps no globals; the same input gives the same bytes at any number of threads.
+//! See [`Mapper`] for an example.
+
+mod classes;
 pub mod cluster;
+pub mod config;
+mod error;
+mod fold;
+mod fuse;
+mod gate;
+mod input;
+pub mod kernel;
+mod map;
+mod mapper;
+pub mod maths;
+mod outputs;
+mod pose;
+pub mod primitive;
+mod refine;
+mod timings;
+mod view;
+
+pub use classes::{ClassSet, MAX_CLASSES};
+pub use config::Config;
+pub use error::{Error, Result};
+pub use input::{
+    Dropped, EvidentialPoints, Frame, FrameReport, LogitKind, MAX_ODDS, MIN_ENTROPY_UNCERTAINTY, Semantics,
+};
+pub use mapper::Mapper;
+pub use outputs::{BirdsEye, ByteSize, Primitive};
+pub use pose::{Pose, WORLD_LIMIT_M};
+pub use timings::Timings;
+pub use view::{Belief, Beliefs, Cells, LiveVoxel, Voxels};

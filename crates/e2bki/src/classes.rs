@@ -1,0 +1,95 @@
+//! The set of classes: run-time data, never a compile-time constant.
+
+use crate::error::{Error, Result};
+
+/// Most classes a map may have.
+pub const MAX_CLASSES: usize = 1024;
+
+/// Names and colours of the classes, in the order of their ids 0, 1, 2, …
+///
+/// ```
+/// let classes = e2bki::ClassSet::from_names(["road", "grass", "tree"])?;
+/// assert_eq!(classes.len(), 3);
+/// assert_eq!(classes.find("grass"), Some(1));
+/// # Ok::<(), e2bki::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClassSet {
+    names: Vec<String>,
+    colors: Vec<[u8; 3]>,
+}
+
+impl ClassSet {
+    /// Classes with their names and display colours (red, green, blue).
+    pub fn new<S: Into<String>>(classes: impl IntoIterator<Item = (S, [u8; 3])>) -> Result<Self> {
+        let (names, colors): (Vec<String>, Vec<_>) = classes.into_iter().map(|(n, c)| (n.into(), c)).unzip();
+        if names.is_empty() || names.len() > MAX_CLASSES {
+            return Err(Error::Classes(format!("{} classes given; 1 to {MAX_CLASSES} are allowed", names.len())));
+        }
+        for (i, name) in names.iter().enumerate() {
+            if name.trim().is_empty() {
+                return Err(Error::Classes(format!("class {i} has an empty name")));
+            }
+            if let Some(first) = names[..i].iter().position(|other| other == name) {
+                return Err(Error::Classes(format!("classes {first} and {i} are both named `{name}`")));
+            }
+        }
+        Ok(Self { names, colors })
+    }
+
+    /// Classes with names only; colours are spread around the colour circle.
+    pub fn from_names<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Result<Self> {
+        Self::new(names.into_iter().enumerate().map(|(i, name)| (name, spread_color(i))))
+    }
+
+    /// Number of classes (paper: C).
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Always false: a class set holds at least one class.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Names by id.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Display colours by id.
+    pub fn colors(&self) -> &[[u8; 3]] {
+        &self.colors
+    }
+
+    /// Id of the class of that name.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|other| other == name)
+    }
+}
+
+/// Hues at multiples of the golden angle, so that neighbours in id differ in colour.
+fn spread_color(i: usize) -> [u8; 3] {
+    let hue = (i as f64 * 0.618_033_988_75).fract() * 6.0;
+    let ramp = |offset: f64| {
+        let position = (hue + offset) % 6.0;
+        let value = (2.0 - (position - 3.0).abs()).clamp(0.0, 1.0);
+        (60.0 + 180.0 * (1.0 - value)) as u8
+    };
+    [ramp(0.0), ramp(4.0), ramp(2.0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_class_tables_are_refused_by_name() {
+        let none: [&str; 0] = [];
+        assert!(ClassSet::from_names(none).is_err());
+        let twice = ClassSet::from_names(["a", "b", "a"]).unwrap_err().to_string();
+        assert!(twice.contains("0 and 2") && twice.contains('a'), "{twice}");
+        assert!(ClassSet::from_names(["a", " "]).is_err());
+        assert!(ClassSet::from_names((0..1025).map(|i| i.to_string())).is_err());
+    }
+}

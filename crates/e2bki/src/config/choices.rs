@@ -1,0 +1,128 @@
+//! Parameters that are a choice of names, each with its spelling in configuration files.
+
+/// Declares an enumeration together with the names its values have in configuration files.
+macro_rules! choice {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$doc])* $variant),+ }
+
+        impl $name {
+            /// The names in configuration files.
+            pub const NAMES: &'static [&'static str] = &[$($text),+];
+
+            /// The name in configuration files.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+
+            /// The value of that name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name { $($text => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+choice!(
+    /// Which primitives of a frame are too uncertain to keep (paper: U_thr).
+    Gate {
+        /// The most uncertain share of each frame is stopped.
+        Dynamic = "dynamic",
+        /// Everything above a fixed uncertainty is stopped.
+        Static = "static",
+        /// Both rules together.
+        Hybrid = "hybrid",
+        /// Nothing is stopped.
+        Off = "off",
+    }
+);
+
+choice!(
+    /// What happens to a primitive that the gate stops (SPEC A9).
+    Gated {
+        /// It never enters the map.
+        Drop = "drop",
+        /// It takes part in refinement but its kernel is zero.
+        Mute = "mute",
+    }
+);
+
+choice!(
+    /// Order of pruning and merging within a frame (SPEC A13).
+    Refinement {
+        /// Prune by ascending range, then merge by ascending id among the survivors.
+        PruneThenMerge = "prune-then-merge",
+        /// Every primitive either merges or prunes, judged on one snapshot.
+        OnePass = "one-pass",
+    }
+);
+
+choice!(
+    /// Form of a primitive's ellipsoid (SPEC A31).
+    Shape {
+        /// Semi-axes from the covariance.
+        Ellipsoid = "ellipsoid",
+        /// A sphere of the same mean variance.
+        Sphere = "sphere",
+        /// The mean alone.
+        Point = "point",
+    }
+);
+
+choice!(
+    /// Length that the kernel takes for the distance to an ellipsoid (SPEC A1).
+    Distance {
+        /// The shortest Euclidean distance.
+        Euclidean = "euclidean",
+        /// Its square, as the formula is printed; for comparison only.
+        Squared = "squared",
+    }
+);
+
+choice!(
+    /// How a frame's points become primitives.
+    Clustering {
+        /// One primitive per class and world-anchored cube.
+        Cells = "cells",
+        /// K-means with K-means++ seeding, per class.
+        KMeans = "kmeans++",
+        /// Farthest-point sampling, per class.
+        Fps = "fps",
+        /// Random centres, per class.
+        Random = "random",
+    }
+);
+
+choice!(
+    /// What the number of clusters means (SPEC A2).
+    ClusterCount {
+        /// `points_per_cluster` points in each on average.
+        Points = "points",
+        /// `clusters` in total, split over the classes by their points.
+        Total = "total",
+        /// `clusters` for every class present.
+        PerClass = "per-class",
+    }
+);
+
+choice!(
+    /// Where the posterior comes from (SPEC A10).
+    Posterior {
+        /// From the current refined set: what was pruned is gone, what was merged counts once.
+        Refined = "refined",
+        /// Every frame adds to the voxels and nothing is taken back; for the ablation.
+        Accumulate = "accumulate",
+    }
+);
+
+choice!(
+    /// Form of the evidence-sparsity part of the uncertainty (SPEC A21).
+    Sparsity {
+        /// (C−1)/(C²(S+1)), as the paper prints it.
+        Literal = "literal",
+        /// 1/(S+1), scaled to reach 1 without evidence.
+        Rescaled = "rescaled",
+    }
+);

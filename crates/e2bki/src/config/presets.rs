@@ -1,0 +1,32 @@
+//! Named starting points.
+
+use super::{ClusterCount, Clustering, Config};
+use crate::error::{Error, Result};
+
+/// Names of the presets, with what they are for.
+pub const PRESETS: &[(&str, &str)] = &[
+    ("default", "what we recommend: one primitive per class and cube"),
+    ("paper-rellis", "the paper's settings for RELLIS-3D: 256 K-means++ clusters a frame"),
+    ("paper-urban", "the paper's settings for OffRoad and KITTI-360: 1024 K-means++ clusters a frame"),
+];
+
+impl Config {
+    /// The preset of that name; see [`PRESETS`].
+    pub fn preset(name: &str) -> Result<Self> {
+        let paper = |clusters| Self {
+            clustering: Clustering::KMeans,
+            cluster_count: ClusterCount::Total,
+            clusters,
+            ..Self::default()
+        };
+        match name {
+            "default" => Ok(Self::default()),
+            "paper-rellis" => Ok(paper(256)),
+            "paper-urban" => Ok(paper(1024)),
+            _ => Err(Error::UnknownPreset {
+                name: name.into(),
+                known: PRESETS.iter().map(|(n, _)| *n).collect::<Vec<_>>().join(", "),
+            }),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Adding primitives to the map: into the one of the same class and cube where there is one, else as a new one.
+
+use rayon::prelude::*;
+
+use crate::cluster::cell_of;
+use crate::config::{Clustering, Config};
+use crate::map::{Batch, PrimitiveSet};
+
+/// What became of a batch.
+pub(crate) struct Folded {
+    /// Slots that are new or changed.
+    pub(crate) fresh: Vec<u32>,
+    /// Slots that were changed.
+    pub(crate) changed: Vec<u32>,
+}
+
+/// Adds the named rows of a batch to the set.
+pub(crate) fn fold(set: &mut PrimitiveSet, batch: &Batch, rows: &[usize], config: &Config) -> Folded {
+    let by_cell = config.clustering == Clustering::Cells && config.merge_same_cell;
+    let targets: Vec<Option<u32>> = rows
+        .par_iter()
+        .with_min_len(512)
+        .map(|row| if by_cell { same_cell(set, &batch.cores[*row], config.cell_size) } else { None })
+        .collect();
+    let mut changed = Vec::new();
+    for (row, target) in rows.iter().zip(&targets) {
+        if let Some(slot) = target {
+            set.fold(*slot, batch, *row);
+            changed.push(*slot);
+        }
+    }
+    let new = rows.iter().zip(&targets).filter(|(_, target)| target.is_none()).map(|(row, _)| *row);
+    let mut fresh = set.insert(batch, new);
+    fresh.extend(&changed);
+    Folded { fresh, changed }
+}
+
+/// The oldest primitive of the same class whose mean lies in the same cube.
+fn same_cell(set: &PrimitiveSet, core: &crate::map::Core, side: f64) -> Option<u32> {
+    let cell = cell_of(core.mean, side);
+    let center = cell.map(|v| (f64::from(v) + 0.5) * side);
+    let mut best: Option<(u64, u32)> = None;
+    set.blocks().around(center, 0.5 * side, |offset, near| {
+        // A coarse test on the short record spares most looks at the primitive itself.
+        let close = offset.iter().all(|v| f64::from(v.abs()) <= 0.51 * side);
+        if near.label == core.label && close {
+            let other = set.core(near.slot);
+            if cell_of(other.mean, side) == cell && best.is_none_or(|(id, _)| other.id < id) {
+                best = Some((other.id, near.slot));
+            }
+        }
+    });
+    best.map(|(_, slot)| slot)
+}

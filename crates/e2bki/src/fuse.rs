@@ -1,0 +1,57 @@
+//! Gaussian initialisation: every cluster's points summed into a primitive.
+
+use rayon::prelude::*;
+
+use crate::cluster::Clusters;
+use crate::input::EvidentialPoints;
+use crate::map::{Batch, Core, Recipe};
+use crate::pose::Pose;
+use crate::primitive::{Form, Sums, block_of, log_evidence_of_odds};
+
+/// Primitives of a frame, one per cluster, with everything derived.
+pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_sensor: &Pose, recipe: &Recipe) -> Batch {
+    let classes = points.classes;
+    let mut log_evidence = vec![0.0; clusters.len() * classes];
+    let mut probability = vec![0.0; clusters.len() * classes];
+    let cores = (0..clusters.len())
+        .into_par_iter()
+        .zip(log_evidence.par_chunks_mut(classes))
+        .zip(probability.par_chunks_mut(classes))
+        .with_min_len(256)
+        .map(|((cluster, log_evidence), probability)| {
+            let members = clusters.members(cluster);
+            let world = |i: u32| world_from_sensor.apply(points.position[i as usize].map(f64::from));
+            let mut sums = Sums::about(block_of(world(members[0])));
+            for i in members {
+                sums.add_point(world(*i), f64::from(points.range[*i as usize]));
+                let odds = &points.odds[*i as usize * classes..][..classes];
+                for (sum, odds) in log_evidence.iter_mut().zip(odds).filter(|(_, odds)| **odds > 0.0) {
+                    *sum += log_evidence_of_odds(*odds);
+                }
+            }
+            sums.settle();
+            let mut core = Core::of_sums(sums);
+            recipe.derive(&mut core, log_evidence, probability);
+            core
+        })
+        .collect();
+    Batch { cores, log_evidence, probability }
+}
+
+impl Core {
+    /// A primitive of which only the sums are known yet.
+    pub(crate) fn of_sums(sums: Sums) -> Self {
+        Self {
+            id: 0,
+            sums,
+            mean: sums.mean(),
+            form: Form::default(),
+            uncertainty: 1.0,
+            ln_uncertainty: 0.0,
+            label: 0,
+            muted: false,
+            changed: false,
+            alive: true,
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Evidence for hard labels from the agreement of their neighbours in the scan.
+//!
+//! A point labelled y lies in a cube (side `label_neighbourhood`, sensor coordinates) with n kept points, a share
+//! s_c of them labelled c. Its odds are `label_strength · s_y · n/(n+1) · s_c`: few or disagreeing neighbours mean
+//! more uncertainty, and classes that neighbours hold get their share. The point's own label stays its class.
+
+use rustc_hash::FxHashMap;
+
+/// Writes one row of odds for each point.
+pub(super) fn odds_from_labels(
+    points: &[[f32; 3]],
+    labels: &[u16],
+    classes: usize,
+    side: f32,
+    strength: f32,
+    odds: &mut [f32],
+) {
+    use rayon::prelude::*;
+    let mut cells: FxHashMap<[i32; 3], u32> = FxHashMap::default();
+    let cell_of: Vec<u32> = points
+        .iter()
+        .map(|point| {
+            let next = cells.len() as u32;
+            *cells.entry(point.map(|v| (v / side).floor() as i32)).or_insert(next)
+        })
+        .collect();
+    let mut counts = vec![0_u32; cells.len() * classes];
+    let mut totals = vec![0_u32; cells.len()];
+    for (cell, label) in cell_of.iter().zip(labels) {
+        counts[*cell as usize * classes + usize::from(*label)] += 1;
+        totals[*cell as usize] += 1;
+    }
+    odds.par_chunks_mut(classes).zip(&cell_of).zip(labels).with_min_len(1024).for_each(|((odds, cell), label)| {
+        let cell = *cell as usize;
+        let counts = &counts[cell * classes..][..classes];
+        let total = totals[cell] as f32;
+        let own = counts[usize::from(*label)] as f32 / total;
+        let scale = strength * own / (total + 1.0);
+        for (odds, count) in odds.iter_mut().zip(counts) {
+            *odds = scale * *count as f32;
+        }
+        // A minority label keeps its class: the map decides between points, not the input.
+        let most = odds.iter().copied().fold(0.0, f32::max);
+        odds[usize::from(*label)] = most * (1.0 + f32::EPSILON);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agreement_raises_evidence_and_isolation_lowers_it() {
+        // Four agreeing points in one cube, one lonely point, and a cube split 3 : 1.
+        let near = |x: f32| [x, 0.1, 0.1];
+        let points: Vec<[f32; 3]> = [0.1, 0.1, 0.1, 0.1, 5.1, 9.1, 9.1, 9.1, 9.1].map(near).to_vec();
+        let labels = [0, 0, 0, 0, 0, 1, 1, 1, 0];
+        let mut odds = vec![0.0; points.len() * 2];
+        odds_from_labels(&points, &labels, 2, 0.4, 9.0, &mut odds);
+        let total = |i: usize| odds[2 * i] + odds[2 * i + 1];
+        assert!((odds[0] - 9.0 * 0.8).abs() < 1e-5 && odds[1] == 0.0);
+        assert!((odds[8] - 4.5).abs() < 1e-5);
+        assert!(total(0) > total(5) && total(5) > total(8));
+        assert!(odds[16] > odds[17], "the minority point keeps its class");
+    }
+}

@@ -1,0 +1,154 @@
+//! Storage of primitives: chunks of a fixed size, so that a growing map never moves what it holds, with free slots
+//! used again. Slot numbers are handles only; every order in a result is by id.
+
+use crate::primitive::{Form, Sums};
+
+/// Primitives per chunk.
+const CHUNK: usize = 1024;
+
+/// The fixed-size part of a primitive: the sums, and what is derived from them.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Core {
+    /// Age order: lower is older. Never used twice.
+    pub(crate) id: u64,
+    pub(crate) sums: Sums,
+    pub(crate) mean: [f64; 3],
+    pub(crate) form: Form,
+    pub(crate) uncertainty: f32,
+    pub(crate) ln_uncertainty: f32,
+    pub(crate) label: u16,
+    /// Stopped by the gate but kept for refinement: its kernel is zero.
+    pub(crate) muted: bool,
+    /// Changed since the views were last brought up to date.
+    pub(crate) changed: bool,
+    pub(crate) alive: bool,
+}
+
+/// Primitives side by side: the fixed-size parts, and a row per primitive of log-evidence and probability.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Batch {
+    pub(crate) cores: Vec<Core>,
+    pub(crate) log_evidence: Vec<f64>,
+    pub(crate) probability: Vec<f32>,
+}
+
+/// All primitives of a set.
+#[derive(Debug, Clone)]
+pub(crate) struct Slots {
+    classes: usize,
+    chunks: Vec<Batch>,
+    free: Vec<u32>,
+    alive: usize,
+}
+
+impl Slots {
+    pub(crate) fn new(classes: usize) -> Self {
+        Self { classes, chunks: Vec::new(), free: Vec::new(), alive: 0 }
+    }
+
+    pub(crate) fn classes(&self) -> usize {
+        self.classes
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.alive
+    }
+
+    pub(crate) fn core(&self, slot: u32) -> &Core {
+        &self.chunks[slot as usize / CHUNK].cores[slot as usize % CHUNK]
+    }
+
+    pub(crate) fn core_mut(&mut self, slot: u32) -> &mut Core {
+        &mut self.chunks[slot as usize / CHUNK].cores[slot as usize % CHUNK]
+    }
+
+    pub(crate) fn log_evidence(&self, slot: u32) -> &[f64] {
+        let first = slot as usize % CHUNK * self.classes;
+        &self.chunks[slot as usize / CHUNK].log_evidence[first..first + self.classes]
+    }
+
+    pub(crate) fn probability(&self, slot: u32) -> &[f32] {
+        let first = slot as usize % CHUNK * self.classes;
+        &self.chunks[slot as usize / CHUNK].probability[first..first + self.classes]
+    }
+
+    pub(crate) fn insert(&mut self, core: Core, log_evidence: &[f64], probability: &[f32]) -> u32 {
+        self.alive += 1;
+        if let Some(slot) = self.free.pop() {
+            let (chunk, first) = (&mut self.chunks[slot as usize / CHUNK], slot as usize % CHUNK);
+            chunk.cores[first] = core;
+            chunk.log_evidence[first * self.classes..][..self.classes].copy_from_slice(log_evidence);
+            chunk.probability[first * self.classes..][..self.classes].copy_from_slice(probability);
+            return slot;
+        }
+        if self.chunks.last().is_none_or(|chunk| chunk.cores.len() == CHUNK) {
+            self.chunks.push(Batch {
+                cores: Vec::with_capacity(CHUNK),
+                log_evidence: Vec::with_capacity(CHUNK * self.classes),
+                probability: Vec::with_capacity(CHUNK * self.classes),
+            });
+        }
+        let last = self.chunks.len() - 1;
+        let chunk = &mut self.chunks[last];
+        let slot = last * CHUNK + chunk.cores.len();
+        chunk.cores.push(core);
+        chunk.log_evidence.extend_from_slice(log_evidence);
+        chunk.probability.extend_from_slice(probability);
+        slot as u32
+    }
+
+    pub(crate) fn remove(&mut self, slot: u32) {
+        self.core_mut(slot).alive = false;
+        self.free.push(slot);
+        self.alive -= 1;
+    }
+
+    /// Adds sums and log-evidence to a primitive; derived values are left as they were.
+    pub(crate) fn add(&mut self, slot: u32, sums: &Sums, log_evidence: &[f64]) {
+        let first = slot as usize % CHUNK;
+        let chunk = &mut self.chunks[slot as usize / CHUNK];
+        chunk.cores[first].sums.add(sums);
+        for (sum, value) in chunk.log_evidence[first * self.classes..].iter_mut().zip(log_evidence) {
+            *sum += value;
+        }
+    }
+
+    /// Adds one primitive of this store to another.
+    pub(crate) fn add_within(&mut self, receiver: u32, giver: u32) {
+        let sums = self.core(giver).sums;
+        let log_evidence = self.log_evidence(giver).to_vec();
+        self.add(receiver, &sums, &log_evidence);
+    }
+
+    /// Runs `derive(core, log_evidence, probability)` on slots (sorted) in parallel.
+    pub(crate) fn derive(&mut self, slots: &[u32], derive: impl Fn(&mut Core, &[f64], &mut [f32]) + Sync) {
+        use rayon::prelude::*;
+        let classes = self.classes;
+        self.chunks.par_iter_mut().enumerate().for_each(|(number, chunk)| {
+            let from = slots.partition_point(|slot| (*slot as usize) < number * CHUNK);
+            let to = slots.partition_point(|slot| (*slot as usize) < (number + 1) * CHUNK);
+            for slot in &slots[from..to] {
+                let i = *slot as usize % CHUNK;
+                let row = i * classes..(i + 1) * classes;
+                derive(&mut chunk.cores[i], &chunk.log_evidence[row.clone()], &mut chunk.probability[row]);
+            }
+        });
+    }
+
+    /// Slots in use, by ascending id.
+    pub(crate) fn by_id(&self) -> Vec<u32> {
+        let mut slots: Vec<u32> = (0..self.chunks.len())
+            .flat_map(|chunk| {
+                let cores = &self.chunks[chunk].cores;
+                (0..cores.len()).filter(|i| cores[*i].alive).map(move |i| (chunk * CHUNK + i) as u32)
+            })
+            .collect();
+        slots.sort_unstable_by_key(|slot| self.core(*slot).id);
+        slots
+    }
+
+    pub(crate) fn byte_size(&self) -> usize {
+        let per_slot = size_of::<Core>() + self.classes * (size_of::<f64>() + size_of::<f32>());
+        self.chunks.len() * CHUNK * per_slot + self.free.capacity() * size_of::<u32>()
+    }
+}

@@ -1,0 +1,226 @@
+//! The mapper: frames in, beliefs out.
+
+use std::sync::Arc;
+
+use crate::classes::ClassSet;
+use crate::cluster::cluster;
+use crate::config::{Config, Gated, Posterior};
+use crate::error::{Error, Result};
+use crate::fold::{Folded, fold};
+use crate::fuse::fuse;
+use crate::gate::passes;
+use crate::input::{EvidentialPoints, Frame, FrameReport};
+use crate::map::{Batch, Core, PrimitiveSet, Recipe};
+use crate::refine::refine;
+use crate::timings::timed;
+use crate::view::{Accumulated, LiveGrid, Terms};
+
+/// A semantic map and everything that keeps it: insert frames, ask for beliefs.
+///
+/// ```
+/// use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
+///
+/// let classes = ClassSet::from_names(["ground", "tree"])?;
+/// let mut map = Mapper::new(classes, Config::default())?;
+/// let points: Vec<[f32; 3]> = (0..100).map(|i| [2.0 + 0.01 * i as f32, 0.1, 0.1]).collect();
+/// let labels = vec![1; 100];
+/// let report = map.insert(&Frame {
+///     points: &points,
+///     semantics: Semantics::Labels(&labels),
+///     world_from_sensor: Pose::IDENTITY,
+/// })?;
+/// assert_eq!(report.received, report.kept + report.dropped.total());
+/// let beliefs = map.query(&[[2.5, 0.1, 0.1], [50.0, 0.0, 0.0]]);
+/// assert_eq!(beliefs.get(0).label(), Some(1));
+/// assert_eq!(beliefs.get(1).label(), None);
+/// # Ok::<(), e2bki::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Mapper {
+    classes: ClassSet,
+    config: Config,
+    pub(crate) terms: Terms,
+    pub(crate) set: PrimitiveSet,
+    pub(crate) live: Option<LiveGrid>,
+    pub(crate) accumulated: Option<Accumulated>,
+    frames: u64,
+    pool: Option<Arc<rayon::ThreadPool>>,
+}
+
+impl Mapper {
+    /// An empty map.
+    pub fn new(classes: ClassSet, config: Config) -> Result<Self> {
+        config.check()?;
+        let terms = Terms::new(classes.len(), &config);
+        let live = (config.live_voxels && config.posterior == Posterior::Refined)
+            .then(|| LiveGrid::new(config.resolution, terms, config.distance));
+        let accumulated = (config.posterior == Posterior::Accumulate)
+            .then(|| Accumulated::new(config.resolution, terms, config.distance));
+        let pool = match config.threads {
+            0 => None,
+            threads => Some(Arc::new(
+                rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .build()
+                    .map_err(|e| Error::Unsupported(format!("cannot start {threads} threads: {e}")))?,
+            )),
+        };
+        let set = PrimitiveSet::new(classes.len(), Recipe::solid(&config));
+        Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, pool })
+    }
+
+    /// Adds a frame. On an error the map is unchanged.
+    pub fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
+        frame.check(self.classes.len())?;
+        let pool = self.pool.clone();
+        match pool {
+            Some(pool) => pool.install(|| self.insert_here(frame)),
+            None => self.insert_here(frame),
+        }
+    }
+
+    fn insert_here(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
+        let mut time = crate::timings::Timings::default();
+        let (classes, config, pose) = (self.classes.len(), &self.config, &frame.world_from_sensor);
+
+        // 1. Check every value and make every point an opinion.
+        let (points, mut report) = timed(&mut time.sanitise, || EvidentialPoints::from_frame(frame, classes, config))?;
+
+        // 2. Group the points of each class.
+        let clusters = timed(&mut time.cluster, || cluster(&points, pose, self.frames, config));
+
+        // 3. Sum each group into a primitive, and stop the most uncertain.
+        let (batch, rows) = timed(&mut time.fuse, || {
+            let mut batch = fuse(&points, &clusters, pose, self.set.recipe());
+            let rows = gate(&mut batch, config, &mut report);
+            (batch, rows)
+        });
+
+        // 4. Add the primitives to the blocks of the map.
+        let Folded { fresh, mut changed } = timed(&mut time.insert, || fold(&mut self.set, &batch, &rows, config));
+        report.folded = changed.len();
+
+        // 5. Prune what nearer primitives contradict; merge what agrees; derive what changed.
+        timed(&mut time.refine, || {
+            let outcome = refine(&mut self.set, &fresh, config);
+            (report.pruned, report.merged) = (outcome.pruned, outcome.merged);
+            changed.extend(outcome.changed);
+            self.set.settle(changed);
+        });
+
+        // 6. Bring the voxel view up to date.
+        report.voxels_updated = timed(&mut time.view, || self.update_views(Some((&batch, &rows))));
+
+        self.frames += 1;
+        report.primitives = self.set.len();
+        report.timings = time;
+        Ok(report)
+    }
+
+    fn update_views(&mut self, frame: Option<(&Batch, &[usize])>) -> usize {
+        let dirty = self.set.take_dirty();
+        if let Some(live) = &mut self.live {
+            return live.refresh(&self.set, &dirty);
+        }
+        match (&mut self.accumulated, frame) {
+            (Some(accumulated), Some((batch, rows))) => {
+                let mut alone = PrimitiveSet::new(self.classes.len(), *self.set.recipe());
+                alone.insert(batch, rows.iter().copied());
+                accumulated.add(&alone)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Adds all primitives of another map of the same classes, as one more frame would be: same cubes are added
+    /// together, then the neighbourhoods are refined.
+    pub fn merge(&mut self, other: &Self) -> Result<FrameReport> {
+        if self.classes.names() != other.classes.names() {
+            return Err(Error::Merge(format!(
+                "their classes differ: {:?} and {:?}",
+                self.classes.names(),
+                other.classes.names()
+            )));
+        }
+        if self.accumulated.is_some() || other.accumulated.is_some() {
+            return Err(Error::Merge("an accumulated posterior cannot be taken apart again".into()));
+        }
+        let batch = other.set.to_batch(self.set.recipe());
+        let rows: Vec<usize> = (0..batch.cores.len()).collect();
+        let Folded { fresh, mut changed } = fold(&mut self.set, &batch, &rows, &self.config);
+        let folded = changed.len();
+        let outcome = refine(&mut self.set, &fresh, &self.config);
+        changed.extend(outcome.changed);
+        self.set.settle(changed);
+        let voxels_updated = self.update_views(None);
+        self.frames += other.frames;
+        Ok(FrameReport {
+            clusters: rows.len(),
+            folded,
+            pruned: outcome.pruned,
+            merged: outcome.merged,
+            primitives: self.set.len(),
+            voxels_updated,
+            ..FrameReport::default()
+        })
+    }
+
+    /// Forgets every primitive whose mean lies outside of a box, for a map that moves along with its robot; returns
+    /// how many.
+    pub fn remove_outside(&mut self, low: [f64; 3], high: [f64; 3]) -> usize {
+        let outside = |core: &Core| (0..3).any(|i| !(low[i]..=high[i]).contains(&core.mean[i]));
+        let gone: Vec<u32> = self.set.by_id().into_iter().filter(|slot| outside(self.set.core(*slot))).collect();
+        gone.iter().for_each(|slot| self.set.remove(*slot));
+        self.update_views(None);
+        gone.len()
+    }
+
+    /// The classes.
+    pub fn classes(&self) -> &ClassSet {
+        &self.classes
+    }
+
+    /// The parameters.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Frames inserted so far.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Number of primitives.
+    pub fn len(&self) -> usize {
+        self.set.len()
+    }
+
+    /// Whether there are no primitives.
+    pub fn is_empty(&self) -> bool {
+        self.set.len() == 0
+    }
+
+    pub(crate) fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+}
+
+/// Applies the uncertainty gate; returns the rows that go on.
+fn gate(batch: &mut Batch, config: &Config, report: &mut FrameReport) -> Vec<usize> {
+    let passes = passes(batch, config);
+    report.clusters = passes.len();
+    report.gated = passes.iter().filter(|pass| !**pass).count();
+    match config.gated {
+        Gated::Drop => (0..passes.len()).filter(|row| passes[*row]).collect(),
+        Gated::Mute => {
+            for (core, _) in batch.cores.iter_mut().zip(&passes).filter(|(_, pass)| !**pass) {
+                core.muted = true;
+                core.form.reach = 0.0;
+            }
+            (0..passes.len()).collect()
+        }
+    }
+}

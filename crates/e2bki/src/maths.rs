@@ -1,0 +1,151 @@
+//! Elementary functions built from `+ − × ÷ √` only, so that the same input gives the same bits on every
+//! platform; the system's mathematics library does not promise that. Accurate to a few units in the last place.
+
+const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
+const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+const SQRT_2: f64 = std::f64::consts::SQRT_2;
+
+/// Natural logarithm of a positive, finite, normal number.
+///
+/// Anything else gives the limit a caller would want: `−∞` at or below zero, the argument itself for `∞` and NaN.
+pub(crate) fn ln(x: f64) -> f64 {
+    if !(x > 0.0 && x < f64::INFINITY) {
+        return if x <= 0.0 { f64::NEG_INFINITY } else { x };
+    }
+    let bits = x.to_bits();
+    let mut exponent = ((bits >> 52) as i32) - 1023;
+    let mut mantissa = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 0x3ff0_0000_0000_0000);
+    if mantissa > SQRT_2 {
+        mantissa *= 0.5;
+        exponent += 1;
+    }
+    // ln m = 2 artanh(s) with s = (m−1)/(m+1), |s| ≤ 0.1716.
+    let s = (mantissa - 1.0) / (mantissa + 1.0);
+    let z = s * s;
+    let mut series = 1.0 / 19.0;
+    for denominator in [17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0] {
+        series = series * z + 1.0 / denominator;
+    }
+    let exponent = f64::from(exponent);
+    exponent * LN_2_HIGH + (2.0 * s + (2.0 * s * z * series + exponent * LN_2_LOW))
+}
+
+/// Exponential function; 0 below −745 and `∞` above 709.78.
+pub(crate) fn exp(x: f64) -> f64 {
+    if x.is_nan() || x > 709.78 {
+        return if x.is_nan() { x } else { f64::INFINITY };
+    }
+    if x < -745.0 {
+        return 0.0;
+    }
+    let n = (x * std::f64::consts::LOG2_E).round();
+    let r = (x - n * LN_2_HIGH) - n * LN_2_LOW;
+    // Taylor terms to r¹³/13!: below 1e−17 for |r| ≤ ln2/2.
+    let mut series = 1.0 / 6_227_020_800.0;
+    for inverse in [
+        1.0 / 479_001_600.0,
+        1.0 / 39_916_800.0,
+        1.0 / 3_628_800.0,
+        1.0 / 362_880.0,
+        1.0 / 40_320.0,
+        1.0 / 5_040.0,
+        1.0 / 720.0,
+        1.0 / 120.0,
+        1.0 / 24.0,
+        1.0 / 6.0,
+        0.5,
+    ] {
+        series = series * r + inverse;
+    }
+    let fraction = 1.0 + (r + r * r * series);
+    // Two steps, so that results below the normal range do not need a subnormal exponent field.
+    let n = n as i32;
+    let half = n / 2;
+    fraction * power_of_two(half) * power_of_two(n - half)
+}
+
+fn power_of_two(n: i32) -> f64 {
+    f64::from_bits(((n + 1023) as u64) << 52)
+}
+
+/// Index of the largest value; the lowest index wins ties.
+pub(crate) fn argmax<T: PartialOrd>(values: &[T]) -> usize {
+    let mut best = 0;
+    for (i, value) in values.iter().enumerate() {
+        if *value > values[best] {
+            best = i;
+        }
+    }
+    best
+}
+
+/// Largest whole number not above `x`, held to the range of i32.
+pub(crate) fn floor_i32(x: f64) -> i32 {
+    // The conversion truncates and saturates; the system's `floor` is a function call on plain x86-64.
+    let whole = x as i32;
+    if f64::from(whole) > x { whole.saturating_sub(1) } else { whole }
+}
+
+/// Threshold τ of the squared Mahalanobis distance that encloses `mass` of a Gaussian in 3 dimensions (paper: τ, d = 3).
+///
+/// The chi-squared quantile, by bisection on the series of the regularised incomplete gamma function P(3/2, τ/2).
+pub fn mahalanobis_threshold_3d(mass: f64) -> f64 {
+    let enclosed = |tau: f64| {
+        let x = 0.5 * tau;
+        let mut term = 1.0 / 1.5;
+        let mut sum = term;
+        let mut s = 1.5;
+        while term > sum * 1e-17 {
+            s += 1.0;
+            term *= x / s;
+            sum += term;
+        }
+        // P(3/2, x) = x^{3/2} e^{−x} Σ … / Γ(3/2), Γ(3/2) = √π/2.
+        x * x.sqrt() * exp(-x) * sum * 2.0 / std::f64::consts::PI.sqrt()
+    };
+    let (mut low, mut high) = (0.0, 60.0);
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if enclosed(middle) < mass {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    0.5 * (low + high)
+}
+
+/// Threshold τ of the squared Mahalanobis distance that encloses `mass` of a Gaussian in 2 dimensions: −2 ln(1 − mass).
+pub fn mahalanobis_threshold_2d(mass: f64) -> f64 {
+    -2.0 * ln(1.0 - mass)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithm_and_exponential_agree_with_the_system_library() {
+        for i in 1..200_000 {
+            let x = f64::from(i) * 0.0173 + 1e-9;
+            assert!((ln(x) - x.ln()).abs() <= 4e-16 * x.ln().abs().max(1.0), "ln {x}");
+            let y = f64::from(i - 100_000) * 0.007;
+            let (ours, theirs) = (exp(y), y.exp());
+            assert!(ours == theirs || (ours - theirs).abs() <= 4e-16 * theirs, "exp {y}: {ours} {theirs}");
+        }
+        assert_eq!(exp(-800.0), 0.0);
+        assert_eq!(exp(800.0), f64::INFINITY);
+        assert_eq!(ln(0.0), f64::NEG_INFINITY);
+        assert_eq!(exp(0.0), 1.0);
+        assert_eq!(ln(1.0), 0.0);
+    }
+
+    #[test]
+    fn thresholds_for_ten_percent_mass_are_the_chi_squared_quantiles() {
+        assert!((mahalanobis_threshold_3d(0.1) - 0.584_374_4).abs() < 5e-8);
+        assert!((mahalanobis_threshold_2d(0.1) - 0.210_721_0).abs() < 5e-8);
+        // Tables: χ²₃ at 0.95 is 7.8147, χ²₂ at 0.95 is 5.9915.
+        assert!((mahalanobis_threshold_3d(0.95) - 7.814_728).abs() < 1e-6);
+        assert!((mahalanobis_threshold_2d(0.95) - 5.991_465).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,196 @@
+//! What can be read from a map: beliefs anywhere, voxels, bird's-eye cells, primitives, and the bytes it takes.
+
+use crate::error::{Error, Result};
+use crate::map::{PrimitiveSet, Recipe};
+use crate::mapper::Mapper;
+use crate::primitive::{Ellipsoid, Sums};
+use crate::view::{Beliefs, Cells, Lattice, LiveVoxel, Voxels, query, rasterise};
+
+/// A primitive of the map.
+#[derive(Clone, Copy)]
+pub struct Primitive<'a> {
+    set: &'a PrimitiveSet,
+    slot: u32,
+}
+
+impl<'a> Primitive<'a> {
+    /// Age order: lower is older. Never used twice in a map.
+    pub fn id(&self) -> u64 {
+        self.set.core(self.slot).id
+    }
+
+    /// The additive geometry.
+    pub fn sums(&self) -> &'a Sums {
+        &self.set.core(self.slot).sums
+    }
+
+    /// Number of points (paper: w).
+    pub fn weight(&self) -> f64 {
+        self.sums().weight
+    }
+
+    /// Mean, metres (paper: μ).
+    pub fn mean(&self) -> [f64; 3] {
+        self.set.core(self.slot).mean
+    }
+
+    /// Covariance as xx, yy, zz, xy, xz, yz, square metres (paper: Σ).
+    pub fn covariance(&self) -> [f64; 6] {
+        self.sums().covariance()
+    }
+
+    /// The ellipsoid whose surface the kernel measures from.
+    pub fn ellipsoid(&self) -> Ellipsoid {
+        self.set.recipe().ellipsoid(self.set.core(self.slot))
+    }
+
+    /// Log-evidence of every class: the additive semantics.
+    pub fn log_evidence(&self) -> &'a [f64] {
+        self.set.log_evidence(self.slot)
+    }
+
+    /// Probability of every class (paper: p).
+    pub fn probability(&self) -> &'a [f32] {
+        self.set.probability(self.slot)
+    }
+
+    /// Most likely class.
+    pub fn label(&self) -> usize {
+        usize::from(self.set.core(self.slot).label)
+    }
+
+    /// Uncertainty (paper: u).
+    pub fn uncertainty(&self) -> f64 {
+        f64::from(self.set.core(self.slot).uncertainty)
+    }
+
+    /// ln u, which does not underflow.
+    pub fn ln_uncertainty(&self) -> f64 {
+        f64::from(self.set.core(self.slot).ln_uncertainty)
+    }
+
+    /// Mean distance from the sensor, metres (paper: δ).
+    pub fn range(&self) -> f64 {
+        self.sums().mean_range()
+    }
+
+    /// Kernel reach ℓβe^{1−u}, metres; 0 for a muted primitive.
+    pub fn reach(&self) -> f64 {
+        f64::from(self.set.core(self.slot).form.reach)
+    }
+}
+
+/// Bytes held by each part of a map.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ByteSize {
+    /// Sums and derived values of the primitives.
+    pub primitives: usize,
+    /// The spatial index.
+    pub index: usize,
+    /// The live voxel view, or the accumulated one.
+    pub voxels: usize,
+}
+
+impl ByteSize {
+    /// All parts together.
+    pub fn total(&self) -> usize {
+        self.primitives + self.index + self.voxels
+    }
+}
+
+/// A bird's-eye view of a map at one moment: the primitives without their height.
+#[derive(Debug, Clone)]
+pub struct BirdsEye<'a> {
+    map: &'a Mapper,
+    set: PrimitiveSet,
+}
+
+impl BirdsEye<'_> {
+    /// Beliefs at world positions x, y.
+    pub fn query(&self, points: &[[f64; 2]]) -> Beliefs {
+        let points: Vec<[f64; 3]> = points.iter().map(|p| [p[0], p[1], 0.0]).collect();
+        self.map.run(|| query(&self.set, self.map.terms, self.map.config().distance, &points))
+    }
+
+    /// Cells of a given side that hold evidence.
+    pub fn cells(&self, resolution: f64) -> Result<Cells> {
+        let lattice = Lattice { resolution: checked(resolution)?, planar: true };
+        let (centers, beliefs) =
+            self.map.run(|| rasterise(&self.set, self.map.terms, self.map.config().distance, lattice));
+        let centers = centers.into_iter().map(|c| [c[0], c[1]]).collect();
+        Ok(Cells { resolution, centers, beliefs })
+    }
+}
+
+impl Mapper {
+    /// Beliefs at world positions, metres. With an accumulated posterior these are the beliefs of the voxels they are in.
+    pub fn query(&self, points: &[[f64; 3]]) -> Beliefs {
+        match &self.accumulated {
+            Some(accumulated) => accumulated.query(points),
+            None => self.run(|| query(&self.set, self.terms, self.config().distance, points)),
+        }
+    }
+
+    /// Voxels of the live view that hold evidence, in a fixed order; none if the live view is off.
+    pub fn live_voxels(&self) -> impl Iterator<Item = LiveVoxel> {
+        self.live.iter().flat_map(|live| live.iter())
+    }
+
+    /// Number of voxels in the live view.
+    pub fn live_voxel_count(&self) -> usize {
+        self.live.as_ref().map_or(0, |live| live.len())
+    }
+
+    /// Voxels of any side that hold evidence, with all classes. With an accumulated posterior, its own voxels only.
+    pub fn voxels(&self, resolution: f64) -> Result<Voxels> {
+        let lattice = Lattice { resolution: checked(resolution)?, planar: false };
+        let (centers, beliefs) = match &self.accumulated {
+            Some(accumulated) if resolution == self.config().resolution => accumulated.voxels(),
+            Some(_) => {
+                return Err(Error::Unsupported(format!(
+                    "an accumulated posterior exists at {} m only",
+                    self.config().resolution
+                )));
+            }
+            None => self.run(|| rasterise(&self.set, self.terms, self.config().distance, lattice)),
+        };
+        Ok(Voxels { resolution, centers, beliefs })
+    }
+
+    /// The map seen from above: height dropped, kernel and ellipses in the plane.
+    pub fn birds_eye(&self) -> Result<BirdsEye<'_>> {
+        if self.accumulated.is_some() {
+            return Err(Error::Unsupported("an accumulated posterior has no bird's-eye view".into()));
+        }
+        let recipe = Recipe::planar(self.config());
+        let mut set = PrimitiveSet::new(self.classes().len(), recipe);
+        let batch = self.set.to_flat_batch(&recipe);
+        set.insert(&batch, 0..batch.cores.len());
+        Ok(BirdsEye { map: self, set })
+    }
+
+    /// Bird's-eye cells of a given side that hold evidence: shorthand for [`Mapper::birds_eye`] and [`BirdsEye::cells`].
+    pub fn bev(&self, resolution: f64) -> Result<Cells> {
+        self.birds_eye()?.cells(resolution)
+    }
+
+    /// Primitives, oldest first.
+    pub fn primitives(&self) -> impl ExactSizeIterator<Item = Primitive<'_>> {
+        self.set.by_id().into_iter().map(|slot| Primitive { set: &self.set, slot })
+    }
+
+    /// Bytes held, by part.
+    pub fn byte_size(&self) -> ByteSize {
+        let (primitives, index) = self.set.byte_size();
+        let live = self.live.as_ref().map_or(0, |live| live.byte_size());
+        let accumulated = self.accumulated.as_ref().map_or(0, |accumulated| accumulated.byte_size());
+        ByteSize { primitives, index, voxels: live + accumulated }
+    }
+}
+
+fn checked(resolution: f64) -> Result<f64> {
+    if (0.005..=10.0).contains(&resolution) {
+        return Ok(resolution);
+    }
+    Err(Error::Argument { name: "resolution", found: resolution.to_string(), allowed: "0.005 to 10 m".into() })
+}

@@ -1,0 +1,125 @@
+//! Semantics as sums: Dempster's rule in closed form.
+//!
+//! For opinions over single classes and ignorance, Dempster's rule multiplies 1 + b^c/u. So the primitive keeps
+//! L_c = Σ_n ln(1 + b_n^c/u_n); adding is fusing, in any order. From L:
+//! u = 1/(1 + Σ_c expm1(L_c)), b^c = u·expm1(L_c), p^c = b^c + u/C. Nothing here divides by 1 − conflict.
+
+use crate::maths::{argmax, exp, ln};
+
+/// Log-evidence is a multiple of this, so that sums are exact and order cannot matter.
+const QUANTUM: f64 = 1.0 / 4_294_967_296.0;
+
+/// Log-evidence L of every class.
+pub type LogEvidence = Vec<f64>;
+
+/// A fused opinion.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Opinion {
+    /// Uncertainty u in [0, 1]; underflows to 0 long before `ln_uncertainty` does.
+    pub uncertainty: f64,
+    /// ln u: what primitives are ranked by.
+    pub ln_uncertainty: f64,
+    /// Most likely class; the lowest id wins ties.
+    pub label: usize,
+}
+
+/// ln(1 + b/u) of one class of one observation, rounded to the quantum of the sums.
+pub fn log_evidence_of_odds(odds: f32) -> f64 {
+    const WHOLE: f64 = 6_755_399_441_055_744.0;
+    let value = ln(1.0 + f64::from(odds));
+    ((value * (1.0 / QUANTUM) + WHOLE) - WHOLE) * QUANTUM
+}
+
+/// The opinion of summed log-evidence; writes the expected probabilities p (paper: p_j, u_j).
+pub fn opinion_of(log_evidence: &[f64], probability: &mut [f32]) -> Opinion {
+    let label = argmax(log_evidence);
+    // Scaled by the largest term e^M, so that neither many points nor total conflict can overflow.
+    let largest = log_evidence[label];
+    let ignorance = exp(-largest);
+    let mut total = ignorance;
+    for value in log_evidence.iter().filter(|value| **value > 0.0) {
+        total += exp(value - largest) - ignorance;
+    }
+    let share = ignorance / log_evidence.len() as f64;
+    for (p, value) in probability.iter_mut().zip(log_evidence) {
+        let belief = if *value > 0.0 { exp(value - largest) - ignorance } else { 0.0 };
+        *p = ((belief + share) / total) as f32;
+    }
+    Opinion { uncertainty: ignorance / total, ln_uncertainty: -largest - ln(total), label }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Dempster's pairwise rule as printed, made proper again by its own total after each step.
+    fn fold_pairwise(opinions: &[(Vec<f64>, f64)]) -> (Vec<f64>, f64) {
+        let (mut b, mut u) = opinions[0].clone();
+        for (b2, u2) in &opinions[1..] {
+            b = b.iter().zip(b2).map(|(x, y)| x * y + x * u2 + y * u).collect();
+            u *= u2;
+            let total: f64 = b.iter().sum::<f64>() + u;
+            b.iter_mut().for_each(|x| *x /= total);
+            u /= total;
+        }
+        (b, u)
+    }
+
+    fn summed(odds: &[Vec<f32>]) -> LogEvidence {
+        let mut sum = vec![0.0; odds[0].len()];
+        for row in odds {
+            sum.iter_mut().zip(row).for_each(|(sum, odds)| *sum += log_evidence_of_odds(*odds));
+        }
+        sum
+    }
+
+    proptest! {
+        #[test]
+        fn closed_form_equals_the_pairwise_rule_in_any_order(
+            rows in (1..7_usize).prop_flat_map(|c| prop::collection::vec(prop::collection::vec(0.0..9.0_f32, c), 1..25)),
+        ) {
+            let classes = rows[0].len();
+            let opinions: Vec<_> = rows.iter().map(|row| {
+                let u = 1.0 / (1.0 + row.iter().map(|v| f64::from(*v)).sum::<f64>());
+                (row.iter().map(|v| u * f64::from(*v)).collect::<Vec<_>>(), u)
+            }).collect();
+            let (b, u) = fold_pairwise(&opinions);
+            let log_evidence = summed(&rows);
+            let mut p = vec![0.0; classes];
+            let fused = opinion_of(&log_evidence, &mut p);
+            prop_assert!((fused.uncertainty - u).abs() < 1e-7);
+            prop_assert!((fused.ln_uncertainty - u.ln()).abs() < 1e-6);
+            for (p, b) in p.iter().zip(&b) {
+                prop_assert!((f64::from(*p) - (b + u / classes as f64)).abs() < 1e-6);
+            }
+            let mut reversed = rows.clone();
+            reversed.reverse();
+            prop_assert_eq!(summed(&reversed), log_evidence);
+        }
+    }
+
+    #[test]
+    fn certainty_ignorance_and_total_conflict_are_safe() {
+        let mut p = [0.0; 3];
+        let vacuous = opinion_of(&[0.0; 3], &mut p);
+        assert_eq!((vacuous.uncertainty, vacuous.label), (1.0, 0));
+        assert!(p.iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-6));
+        // Two certain opinions for different classes: half each, no ignorance.
+        let certain = log_evidence_of_odds(crate::input::MAX_ODDS);
+        let conflict = opinion_of(&[certain, certain, 0.0], &mut p);
+        assert!((p[0] - 0.5).abs() < 1e-6 && (p[1] - 0.5).abs() < 1e-6 && conflict.uncertainty < 1e-11);
+        // A million points: u underflows, its logarithm does not.
+        let many = opinion_of(&[1.0e6, 2.0e6, 0.0], &mut p);
+        assert_eq!((many.uncertainty, many.label, p[1]), (0.0, 1, 1.0));
+        assert!((many.ln_uncertainty + 2.0e6).abs() < 1.0);
+    }
+
+    #[test]
+    fn thirty_points_of_uncertainty_three_tenths_leave_almost_none() {
+        let odds = (0.7 / 0.3) as f32;
+        let fused = opinion_of(&[30.0 * log_evidence_of_odds(odds)], &mut [0.0]);
+        assert!(fused.uncertainty < 1e-15 && fused.uncertainty > 0.0);
+        assert!((fused.ln_uncertainty - 30.0 * 0.3_f64.ln()).abs() < 1e-4);
+    }
+}

@@ -1,0 +1,121 @@
+//! The parallel, read-only part of refinement: who takes part, who contradicts whom, who has somebody to absorb.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use super::neighbourhood::Neighbourhood;
+use crate::config::{Config, Refinement};
+use crate::map::{BlockKey, Near, PrimitiveSet};
+use crate::primitive::block_of;
+
+/// A primitive that takes part: fresh, or within the consistency radius of a fresh one.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    pub(super) id: u64,
+    pub(super) slot: u32,
+    /// Whether one of its label lies within the merge radius.
+    pub(super) has_partner: bool,
+    /// Whether one of another label lies within the consistency radius. Surveyed for the one-pass reading only.
+    pub(super) contradicted: bool,
+    /// Those within the merge radius. Surveyed for the one-pass reading only.
+    pub(super) partners: Vec<u32>,
+}
+
+/// A primitive that would prune another.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Contradiction {
+    pub(super) range: f32,
+    pub(super) id: u64,
+    pub(super) slot: u32,
+    pub(super) target: u32,
+}
+
+/// What was found; members by ascending id.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    pub(super) members: Vec<Member>,
+    pub(super) contradictions: Vec<Contradiction>,
+}
+
+pub(super) fn survey(set: &PrimitiveSet, fresh: &[u32], config: &Config) -> Survey {
+    let parts: Vec<Survey> = blocks_around(set, fresh, config.consistency_radius)
+        .par_iter()
+        .with_min_len(16)
+        .map(|key| survey_block(set, *key, config))
+        .collect();
+    let mut all = Survey::default();
+    for part in parts {
+        all.members.extend(part.members);
+        all.contradictions.extend(part.contradictions);
+    }
+    all.members.par_sort_unstable_by_key(|member| member.id);
+    all
+}
+
+/// Blocks that may hold a primitive within `radius` of a fresh one, sorted.
+fn blocks_around(set: &PrimitiveSet, fresh: &[u32], radius: f64) -> Vec<BlockKey> {
+    let own: FxHashSet<BlockKey> = fresh.iter().map(|slot| BlockKey(block_of(set.core(*slot).mean))).collect();
+    let mut own: Vec<BlockKey> = own.into_iter().collect();
+    own.sort_unstable();
+    let span = radius.ceil() as i32;
+    let mut keys = FxHashSet::default();
+    for BlockKey([x, y, z]) in own {
+        for i in -span..=span {
+            for j in -span..=span {
+                for k in -span..=span {
+                    let key = BlockKey([x + i, y + j, z + k]);
+                    if !keys.contains(&key) && set.blocks().get(key).is_some() {
+                        keys.insert(key);
+                    }
+                }
+            }
+        }
+    }
+    let mut keys: Vec<BlockKey> = keys.into_iter().collect();
+    keys.sort_unstable();
+    keys
+}
+
+fn survey_block(set: &PrimitiveSet, key: BlockKey, config: &Config) -> Survey {
+    let mut survey = Survey::default();
+    let Some(block) = set.blocks().get(key) else { return survey };
+    let around = Neighbourhood::new(set, key, config.consistency_radius);
+    let (consistency, merge) = (config.consistency_radius as f32, config.merge_radius as f32);
+    let ratio = config.prune_ratio as f32;
+    // Most blocks see one label only, or no range that differs enough: then there is nothing to prune.
+    let labels = around.blocks().fold(0, |bits, block| bits | block.labels);
+    let mixed = labels.count_ones() > 1 || set.classes() > 64;
+    let farthest = around.blocks().flat_map(|block| &block.near).fold(0.0_f32, |most, near| most.max(near.range));
+    for near in &block.near {
+        let takes_part = near.fresh || around.any_within(near.local, consistency, |_, other| other.fresh);
+        if !takes_part {
+            continue;
+        }
+        let id = set.core(near.slot).id;
+        let partner = |other: &Near| other.label == near.label && other.slot != near.slot;
+        let mut member = Member { id, slot: near.slot, has_partner: false, contradicted: false, partners: Vec::new() };
+        if config.refinement == Refinement::OnePass {
+            around.any_within(near.local, merge, |_, other| {
+                if partner(other) {
+                    member.partners.push(other.slot);
+                }
+                false
+            });
+            member.contradicted =
+                mixed && around.any_within(near.local, consistency, |_, other| other.label != near.label);
+        } else {
+            member.has_partner = config.merge && around.any_within(near.local, merge, |_, other| partner(other));
+        }
+        if config.prune && mixed && farthest > ratio * near.range {
+            around.any_within(near.local, consistency, |_, other| {
+                if other.label != near.label && other.range > ratio * near.range {
+                    let (range, slot, target) = (near.range, near.slot, other.slot);
+                    survey.contradictions.push(Contradiction { range, id, slot, target });
+                }
+                false
+            });
+        }
+        survey.members.push(member);
+    }
+    survey
+}

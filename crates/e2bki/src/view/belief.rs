@@ -1,0 +1,177 @@
+//! A belief: the Dirichlet posterior at a place, with its uncertainty decomposed.
+//!
+//! α = α0 + Σ_j k_j p_j, S = Σα; u_sem = Σ k_j u_j / Σ k_j; u_spa = (C−1)/(C²(S+1)); u = u_sem + u_spa, at most 1.
+
+use crate::config::{Config, Sparsity};
+use crate::maths::argmax;
+
+/// What all beliefs of a map share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Terms {
+    pub(crate) classes: usize,
+    pub(crate) prior: f64,
+    pub(crate) sparsity: Sparsity,
+}
+
+impl Terms {
+    pub(crate) fn new(classes: usize, config: &Config) -> Self {
+        Self { classes, prior: config.prior, sparsity: config.sparsity }
+    }
+
+    /// Values kept per place: Σ k p of every class, Σ k, Σ k u.
+    pub(crate) fn stride(&self) -> usize {
+        self.classes + 2
+    }
+}
+
+/// The posterior at one place, without the values of the other classes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Belief {
+    terms: Terms,
+    label: u16,
+    /// Σ k p of the label.
+    label_evidence: f32,
+    /// Σ k.
+    evidence: f32,
+    /// Σ k u.
+    weighted_uncertainty: f32,
+}
+
+impl Belief {
+    pub(crate) fn of_sums(terms: Terms, sums: &[f32]) -> Self {
+        let label = argmax(&sums[..terms.classes]);
+        Self {
+            terms,
+            label: label as u16,
+            label_evidence: sums[label],
+            evidence: sums[terms.classes],
+            weighted_uncertainty: sums[terms.classes + 1],
+        }
+    }
+
+    pub(crate) fn parts(&self) -> (u16, [f32; 3]) {
+        (self.label, [self.label_evidence, self.evidence, self.weighted_uncertainty])
+    }
+
+    pub(crate) fn of_parts(
+        terms: Terms,
+        label: u16,
+        [label_evidence, evidence, weighted_uncertainty]: [f32; 3],
+    ) -> Self {
+        Self { terms, label, label_evidence, evidence, weighted_uncertainty }
+    }
+
+    /// Whether any primitive reaches here.
+    pub fn observed(&self) -> bool {
+        self.evidence > 0.0
+    }
+
+    /// Most likely class, or nothing where nothing was observed; the lowest id wins ties (paper: ψ).
+    pub fn label(&self) -> Option<usize> {
+        self.observed().then_some(usize::from(self.label))
+    }
+
+    /// Kernel mass Σ k of the primitives that reach here.
+    pub fn evidence(&self) -> f64 {
+        f64::from(self.evidence)
+    }
+
+    /// Sum of the Dirichlet parameters (paper: S).
+    pub fn strength(&self) -> f64 {
+        self.terms.prior * self.terms.classes as f64 + f64::from(self.evidence)
+    }
+
+    /// Expected probability of the most likely class.
+    pub fn confidence(&self) -> f64 {
+        (self.terms.prior + f64::from(self.label_evidence)) / self.strength()
+    }
+
+    /// Dirichlet variance of the most likely class: p(1−p)/(S+1).
+    pub fn variance(&self) -> f64 {
+        let p = self.confidence();
+        p * (1.0 - p).max(0.0) / (self.strength() + 1.0)
+    }
+
+    /// Semantic uncertainty: the kernel-weighted mean of the primitives' u; 1 where nothing was observed.
+    pub fn semantic_uncertainty(&self) -> f64 {
+        if self.observed() { f64::from(self.weighted_uncertainty) / f64::from(self.evidence) } else { 1.0 }
+    }
+
+    /// Evidence sparsity as the paper prints it: (C−1)/(C²(S+1)).
+    pub fn sparsity_literal(&self) -> f64 {
+        let classes = self.terms.classes as f64;
+        (classes - 1.0) / (classes * classes * (self.strength() + 1.0))
+    }
+
+    /// Evidence sparsity scaled to reach 1 without evidence: 1/(S+1).
+    pub fn sparsity_rescaled(&self) -> f64 {
+        1.0 / (self.strength() + 1.0)
+    }
+
+    /// Evidence sparsity in the configured form.
+    pub fn spatial_uncertainty(&self) -> f64 {
+        match self.terms.sparsity {
+            Sparsity::Literal => self.sparsity_literal(),
+            Sparsity::Rescaled => self.sparsity_rescaled(),
+        }
+    }
+
+    /// Total uncertainty u_sem + u_spa, at most 1; 1 where nothing was observed.
+    pub fn uncertainty(&self) -> f64 {
+        if self.observed() { (self.semantic_uncertainty() + self.spatial_uncertainty()).min(1.0) } else { 1.0 }
+    }
+}
+
+/// Beliefs at many places, with every class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Beliefs {
+    terms: Terms,
+    sums: Vec<f32>,
+}
+
+impl Beliefs {
+    pub(crate) fn of_sums(terms: Terms, sums: Vec<f32>) -> Self {
+        Self { terms, sums }
+    }
+
+    /// Number of places.
+    pub fn len(&self) -> usize {
+        self.sums.len() / self.terms.stride()
+    }
+
+    /// Whether there are no places.
+    pub fn is_empty(&self) -> bool {
+        self.sums.is_empty()
+    }
+
+    /// Number of classes.
+    pub fn classes(&self) -> usize {
+        self.terms.classes
+    }
+
+    fn row(&self, place: usize) -> &[f32] {
+        &self.sums[place * self.terms.stride()..][..self.terms.stride()]
+    }
+
+    /// The belief at a place.
+    pub fn get(&self, place: usize) -> Belief {
+        Belief::of_sums(self.terms, self.row(place))
+    }
+
+    /// Dirichlet parameters α of every class at a place.
+    pub fn alpha(&self, place: usize) -> impl ExactSizeIterator<Item = f64> {
+        let prior = self.terms.prior;
+        self.row(place)[..self.terms.classes].iter().map(move |v| prior + f64::from(*v))
+    }
+
+    /// Expected probability E[θ] = α/S of every class at a place.
+    pub fn expectation(&self, place: usize) -> impl ExactSizeIterator<Item = f64> {
+        let strength = self.get(place).strength();
+        self.alpha(place).map(move |alpha| alpha / strength)
+    }
+
+    /// All beliefs, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Belief> {
+        self.sums.chunks_exact(self.terms.stride()).map(|row| Belief::of_sums(self.terms, row))
+    }
+}

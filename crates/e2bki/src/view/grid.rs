@@ -1,0 +1,132 @@
+//! The live voxel view: a cache, kept up to date with every frame.
+//!
+//! A voxel keeps what its scalar outputs need (16 bytes); all α of a place are one query away and agree exactly.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::belief::{Belief, Terms};
+use super::evaluate::Scratch;
+use super::raster::{Lattice, Mask};
+use crate::config::Distance;
+use crate::map::{Aabb, BlockKey, PrimitiveSet};
+
+/// A voxel of the live view.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LiveVoxel {
+    /// Centre, metres.
+    pub center: [f64; 3],
+    /// Belief at the centre.
+    pub belief: Belief,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Stored {
+    values: [f32; 3],
+    label: u16,
+}
+
+/// Voxels of a block that hold evidence, in the order of their index.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Packed {
+    mask: Mask,
+    voxels: Vec<Stored>,
+}
+
+/// The view.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LiveGrid {
+    lattice: Lattice,
+    terms: Terms,
+    distance: Distance,
+    blocks: FxHashMap<BlockKey, Packed>,
+    len: usize,
+}
+
+impl LiveGrid {
+    pub(crate) fn new(resolution: f64, terms: Terms, distance: Distance) -> Self {
+        let lattice = Lattice { resolution, planar: false };
+        Self { lattice, terms, distance, blocks: FxHashMap::default(), len: 0 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Computes the voxels inside the boxes anew; returns how many.
+    pub(crate) fn refresh(&mut self, set: &PrimitiveSet, boxes: &[Aabb]) -> usize {
+        let mut masks = FxHashMap::default();
+        boxes.iter().for_each(|region| self.lattice.mark(region, &mut masks));
+        let mut stale: Vec<(BlockKey, Mask)> = masks.into_iter().collect();
+        stale.sort_unstable_by_key(|(key, _)| *key);
+        let fresh: Vec<Packed> = stale
+            .par_iter()
+            .map_init(Scratch::default, |scratch, (block, mask)| {
+                self.lattice.evaluate(set, self.terms, self.distance, *block, mask, scratch);
+                pack(self.blocks.get(block), mask, self.terms, &scratch.sums)
+            })
+            .collect();
+        let mut updated = 0;
+        for ((block, mask), packed) in stale.into_iter().zip(fresh) {
+            updated += mask.iter().map(|layer| layer.count_ones() as usize).sum::<usize>();
+            self.len += packed.voxels.len();
+            let old =
+                if packed.voxels.is_empty() { self.blocks.remove(&block) } else { self.blocks.insert(block, packed) };
+            self.len -= old.map_or(0, |old| old.voxels.len());
+        }
+        updated
+    }
+
+    /// Voxels by ascending block and index.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = LiveVoxel> {
+        let mut keys: Vec<BlockKey> = self.blocks.keys().copied().collect();
+        keys.sort_unstable();
+        keys.into_iter().filter_map(|key| self.blocks.get(&key).map(|packed| (key, packed))).flat_map(
+            move |(key, packed)| {
+                bits(&packed.mask).zip(&packed.voxels).map(move |(voxel, stored)| LiveVoxel {
+                    center: self.lattice.center_of(key, voxel),
+                    belief: Belief::of_parts(self.terms, stored.label, stored.values),
+                })
+            },
+        )
+    }
+
+    pub(crate) fn byte_size(&self) -> usize {
+        #[allow(clippy::iter_over_hash_type)] // order is irrelevant to a sum
+        let voxels: usize = self.blocks.values().map(|packed| packed.voxels.capacity() * size_of::<Stored>()).sum();
+        self.blocks.capacity() * (size_of::<(BlockKey, Packed)>() + 1) + voxels
+    }
+}
+
+/// Voxel numbers of the set bits, ascending.
+fn bits(mask: &Mask) -> impl Iterator<Item = usize> + '_ {
+    (0..512).filter(|voxel| mask[voxel >> 6] >> (voxel & 63) & 1 == 1)
+}
+
+/// The old voxels outside of the mask and the new ones inside of it.
+fn pack(old: Option<&Packed>, stale: &Mask, terms: Terms, sums: &[f32]) -> Packed {
+    let mut packed = Packed::default();
+    let mut kept = old.into_iter().flat_map(|old| bits(&old.mask).zip(&old.voxels)).peekable();
+    for layer in 0..8 {
+        let candidates = stale[layer] | old.map_or(0, |old| old.mask[layer]);
+        for bit in (0..64).filter(|bit| candidates >> bit & 1 == 1) {
+            let voxel = layer * 64 + bit;
+            let before = kept.next_if(|(number, _)| *number == voxel).map(|(_, stored)| *stored);
+            let now = if stale[layer] >> bit & 1 == 0 {
+                before
+            } else {
+                sums.get(voxel * terms.stride()..(voxel + 1) * terms.stride())
+                    .map(|row| Belief::of_sums(terms, row))
+                    .filter(Belief::observed)
+                    .map(|belief| belief.parts())
+                    .map(|(label, values)| Stored { values, label })
+            };
+            if let Some(stored) = now {
+                packed.mask[layer] |= 1 << bit;
+                packed.voxels.push(stored);
+            }
+        }
+    }
+    packed.voxels.shrink_to_fit();
+    packed
+}

@@ -1,0 +1,80 @@
+//! Continuous queries: the posterior at any points, in batches grouped by block.
+
+use rayon::prelude::*;
+
+use super::belief::{Beliefs, Terms};
+use super::evaluate::{Hits, Places, Scratch};
+use crate::config::Distance;
+use crate::map::{BlockKey, Core, PrimitiveSet};
+use crate::primitive::block_of;
+
+/// Most points evaluated together; bounds a thread's memory when all queries fall in one block.
+const GROUP: usize = 4096;
+
+/// Beliefs at world positions. Positions that are not finite are unobserved.
+pub(crate) fn query(set: &PrimitiveSet, terms: Terms, distance: Distance, points: &[[f64; 3]]) -> Beliefs {
+    let mut order: Vec<(BlockKey, u32)> = points
+        .par_iter()
+        .enumerate()
+        .filter(|(_, point)| point.iter().all(|v| v.is_finite()))
+        .map(|(i, point)| (BlockKey(block_of(*point)), i as u32))
+        .collect();
+    order.par_sort_unstable();
+    let groups: Vec<&[(BlockKey, u32)]> =
+        order.chunk_by(|a, b| a.0 == b.0).flat_map(|group| group.chunks(GROUP)).collect();
+    let stride = terms.stride();
+    let mut sums = vec![0.0_f32; points.len() * stride];
+    // Evaluated in parallel by group, then put where each point belongs.
+    let evaluated: Vec<Vec<f32>> = groups
+        .par_iter()
+        .map_init(Scratch::default, |scratch, group| {
+            evaluate_group(set, terms, distance, points, group, scratch);
+            scratch.sums.clone()
+        })
+        .collect();
+    for (group, rows) in groups.iter().zip(evaluated) {
+        for ((_, i), row) in group.iter().zip(rows.chunks_exact(stride)) {
+            sums[*i as usize * stride..][..stride].copy_from_slice(row);
+        }
+    }
+    Beliefs::of_sums(terms, sums)
+}
+
+fn evaluate_group(
+    set: &PrimitiveSet,
+    terms: Terms,
+    distance: Distance,
+    points: &[[f64; 3]],
+    group: &[(BlockKey, u32)],
+    scratch: &mut Scratch,
+) {
+    scratch.clear_sums(group.len(), terms);
+    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+    for (_, i) in group {
+        for (axis, v) in points[*i as usize].into_iter().enumerate() {
+            low[axis] = low[axis].min(v);
+            high[axis] = high[axis].max(v);
+        }
+    }
+    set.supports_in(low, high, &mut scratch.found);
+    scratch.add_found(set, terms, distance, &Group { points, group });
+}
+
+/// Points of one block.
+struct Group<'a> {
+    points: &'a [[f64; 3]],
+    group: &'a [(BlockKey, u32)],
+}
+
+impl Places for Group<'_> {
+    fn within(&self, core: &Core, hits: &mut Hits) {
+        let half = core.form.half_box;
+        for (place, (_, i)) in self.group.iter().enumerate() {
+            let point = self.points[*i as usize];
+            let offset: [f32; 3] = std::array::from_fn(|axis| (point[axis] - core.mean[axis]) as f32);
+            if (0..3).all(|axis| offset[axis].abs() <= half[axis]) {
+                hits.offer(offset, place as u32);
+            }
+        }
+    }
+}

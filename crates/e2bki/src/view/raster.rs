@@ -1,0 +1,189 @@
+//! Regular grids in blocks of 8×8×8 voxels (8×8 cells in a bird's-eye view): which voxels a box covers, and the
+//! posterior's sums at the centres of a block.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::belief::{Beliefs, Terms};
+use super::evaluate::{Hits, Places, Scratch};
+use crate::config::Distance;
+use crate::map::{Aabb, BlockKey, Core, PrimitiveSet};
+use crate::maths::floor_i32;
+
+/// Voxels along the side of a block.
+pub(crate) const SIDE: i32 = 8;
+/// Voxels of a block.
+pub(crate) const VOLUME: usize = 512;
+/// One bit per voxel, a word per layer of constant z, a byte per row of constant y.
+pub(crate) type Mask = [u64; 8];
+
+/// A grid of voxels, or of cells in the plane z = 0.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Lattice {
+    pub(crate) resolution: f64,
+    pub(crate) planar: bool,
+}
+
+impl Lattice {
+    /// Centre of voxel `i` along an axis, metres.
+    fn center(&self, i: i32, axis: usize) -> f64 {
+        if self.planar && axis == 2 { 0.0 } else { (f64::from(i) + 0.5) * self.resolution }
+    }
+
+    /// Centre of a voxel of a block, metres.
+    pub(crate) fn center_of(&self, block: BlockKey, voxel: usize) -> [f64; 3] {
+        let local = [voxel & 7, voxel >> 3 & 7, voxel >> 6];
+        std::array::from_fn(|axis| self.center(block.0[axis] * SIDE + local[axis] as i32, axis))
+    }
+
+    /// First and last voxel whose centre may lie between two coordinates.
+    fn span(&self, low: f64, high: f64, axis: usize) -> (i32, i32) {
+        if self.planar && axis == 2 {
+            return (0, 0);
+        }
+        (floor_i32(low / self.resolution - 0.5), floor_i32(high / self.resolution - 0.5) + 1)
+    }
+
+    /// The part of a span inside a block, as local indices.
+    fn clip(&self, low: f64, high: f64, block: BlockKey, axis: usize) -> std::ops::Range<i32> {
+        let (first, last) = self.span(low, high, axis);
+        let corner = block.0[axis] * SIDE;
+        (first - corner).max(0)..(last - corner + 1).min(if self.planar && axis == 2 { 1 } else { SIDE })
+    }
+
+    /// Sets the bits of the voxels that a box may cover.
+    pub(crate) fn mark(&self, region: &Aabb, masks: &mut FxHashMap<BlockKey, Mask>) {
+        let spans: [(i32, i32); 3] = std::array::from_fn(|axis| self.span(region.low[axis], region.high[axis], axis));
+        let blocks = spans.map(|(first, last)| (first >> 3, last >> 3));
+        for x in blocks[0].0..=blocks[0].1 {
+            for y in blocks[1].0..=blocks[1].1 {
+                for z in blocks[2].0..=blocks[2].1 {
+                    let block = BlockKey([x, y, z]);
+                    let clip = |axis: usize| self.clip(region.low[axis], region.high[axis], block, axis);
+                    let (xs, ys, zs) = (clip(0), clip(1), clip(2));
+                    if xs.is_empty() || ys.is_empty() || zs.is_empty() {
+                        continue;
+                    }
+                    let row = (0xff_u64 >> (8 - xs.len())) << xs.start;
+                    let layer = ys.fold(0, |layer, y| layer | row << (8 * y));
+                    let mask = masks.entry(block).or_default();
+                    zs.for_each(|z| mask[z as usize] |= layer);
+                }
+            }
+        }
+    }
+
+    /// Sums of the posterior at the masked voxels of a block; left in `scratch.sums`.
+    pub(crate) fn evaluate(
+        &self,
+        set: &PrimitiveSet,
+        terms: Terms,
+        distance: Distance,
+        block: BlockKey,
+        mask: &Mask,
+        scratch: &mut Scratch,
+    ) {
+        let centers: [[f64; 8]; 3] =
+            std::array::from_fn(|axis| std::array::from_fn(|i| self.center(block.0[axis] * SIDE + i as i32, axis)));
+        let low = centers.map(|c| c[0]);
+        let high = centers.map(|c| c[7]);
+        set.supports_in(low, high, &mut scratch.found);
+        if scratch.found.is_empty() {
+            scratch.sums.clear();
+            return;
+        }
+        scratch.clear_sums(VOLUME, terms);
+        scratch.add_found(set, terms, distance, &BlockVoxels { lattice: *self, block, mask, centers });
+    }
+}
+
+/// The masked voxels of a block.
+struct BlockVoxels<'a> {
+    lattice: Lattice,
+    block: BlockKey,
+    mask: &'a Mask,
+    centers: [[f64; 8]; 3],
+}
+
+impl Places for BlockVoxels<'_> {
+    fn within(&self, core: &Core, hits: &mut Hits) {
+        let support = Aabb::of_support(core);
+        let clip = |axis: usize| self.lattice.clip(support.low[axis], support.high[axis], self.block, axis);
+        let (xs, ys, zs) = (clip(0), clip(1), clip(2));
+        let offset = |axis: usize, i: i32| (self.centers[axis][i as usize] - core.mean[axis]) as f32;
+        let mut offset_x = [0.0; 8];
+        xs.clone().for_each(|x| offset_x[x as usize] = offset(0, x));
+        for z in zs {
+            let offset_z = offset(2, z);
+            for y in ys.clone() {
+                let row = self.mask[z as usize] >> (8 * y) & 0xff;
+                let offset_y = offset(1, y);
+                for x in xs.clone().filter(|x| row >> x & 1 == 1) {
+                    hits.offer([offset_x[x as usize], offset_y, offset_z], (x + SIDE * y + SIDE * SIDE * z) as u32);
+                }
+            }
+        }
+    }
+}
+
+/// Voxels that hold evidence, with their beliefs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Voxels {
+    /// Side of a voxel, metres.
+    pub resolution: f64,
+    /// Centres, metres.
+    pub centers: Vec<[f64; 3]>,
+    /// A belief per voxel.
+    pub beliefs: Beliefs,
+}
+
+/// Cells of a bird's-eye view that hold evidence, with their beliefs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cells {
+    /// Side of a cell, metres.
+    pub resolution: f64,
+    /// Centres, metres.
+    pub centers: Vec<[f64; 2]>,
+    /// A belief per cell.
+    pub beliefs: Beliefs,
+}
+
+/// All voxels of a lattice that hold evidence, in the order of their blocks.
+pub(crate) fn rasterise(
+    set: &PrimitiveSet,
+    terms: Terms,
+    distance: Distance,
+    lattice: Lattice,
+) -> (Vec<[f64; 3]>, Beliefs) {
+    let mut masks = FxHashMap::default();
+    for slot in set.by_id() {
+        let core = set.core(slot);
+        if core.form.reach > 0.0 {
+            lattice.mark(&Aabb::of_support(core), &mut masks);
+        }
+    }
+    let mut blocks: Vec<(BlockKey, Mask)> = masks.into_iter().collect();
+    blocks.sort_unstable_by_key(|(key, _)| *key);
+    let stride = terms.stride();
+    let parts: Vec<(Vec<[f64; 3]>, Vec<f32>)> = blocks
+        .par_iter()
+        .map_init(Scratch::default, |scratch, (block, mask)| {
+            lattice.evaluate(set, terms, distance, *block, mask, scratch);
+            let (mut centers, mut sums) = (Vec::new(), Vec::new());
+            for (voxel, row) in scratch.sums.chunks_exact(stride).enumerate() {
+                if row[terms.classes] > 0.0 {
+                    centers.push(lattice.center_of(*block, voxel));
+                    sums.extend_from_slice(row);
+                }
+            }
+            (centers, sums)
+        })
+        .collect();
+    let mut centers = Vec::new();
+    let mut sums = Vec::new();
+    for (part_centers, part_sums) in parts {
+        centers.extend(part_centers);
+        sums.extend(part_sums);
+    }
+    (centers, Beliefs::of_sums(terms, sums))
+}
