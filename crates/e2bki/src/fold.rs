@@ -22,13 +22,11 @@ pub(crate) fn fold(set: &mut PrimitiveSet, batch: &Batch, rows: &[usize], config
         .with_min_len(512)
         .map(|row| if by_cell { same_cell(set, &batch.cores[*row], config.cell_size) } else { None })
         .collect();
-    let mut changed = Vec::new();
-    for (row, target) in rows.iter().zip(&targets) {
-        if let Some(slot) = target {
-            set.fold(*slot, batch, *row);
-            changed.push(*slot);
-        }
-    }
+    let pairs: Vec<(u32, usize)> =
+        rows.iter().zip(&targets).filter_map(|(row, target)| target.map(|slot| (slot, *row))).collect();
+    set.begin();
+    set.fold(&pairs, batch);
+    let changed: Vec<u32> = pairs.iter().map(|(slot, _)| *slot).collect();
     let new = rows.iter().zip(&targets).filter(|(_, target)| target.is_none()).map(|(row, _)| *row);
     let mut fresh = set.insert(batch, new);
     fresh.extend(&changed);
@@ -40,7 +38,8 @@ fn same_cell(set: &PrimitiveSet, core: &crate::map::Core, side: f64) -> Option<u
     let cell = cell_of(core.mean, side);
     let center = cell.map(|v| (f64::from(v) + 0.5) * side);
     let mut best: Option<(u64, u32)> = None;
-    set.blocks().around(center, 0.5 * side, |offset, near| {
+    // Not quite half a side: means on the far faces belong to other cubes.
+    set.blocks().around(center, 0.499_999 * side, |offset, near| {
         // A coarse test on the short record spares most looks at the primitive itself.
         let close = offset.iter().all(|v| f64::from(v.abs()) <= 0.51 * side);
         if near.label == core.label && close {

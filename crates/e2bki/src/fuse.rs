@@ -48,6 +48,7 @@ impl Core {
             form: Form::default(),
             uncertainty: 1.0,
             ln_uncertainty: 0.0,
+            position: 0,
             label: 0,
             muted: false,
             changed: false,

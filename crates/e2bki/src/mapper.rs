@@ -118,9 +118,9 @@ impl Mapper {
     }
 
     fn update_views(&mut self, frame: Option<(&Batch, &[usize])>) -> usize {
-        let dirty = self.set.take_dirty();
+        let stale = self.set.take_stale();
         if let Some(live) = &mut self.live {
-            return live.refresh(&self.set, &dirty);
+            return live.refresh(&self.set, &stale);
         }
         match (&mut self.accumulated, frame) {
             (Some(accumulated), Some((batch, rows))) => {

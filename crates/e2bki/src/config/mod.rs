@@ -120,7 +120,7 @@ impl Default for Config {
             points_per_cluster: 27,
             max_extent: 20.0,
             kmeans_iterations: 10,
-            cell_size: 0.2,
+            cell_size: 0.25,
             merge_same_cell: true,
             posterior: Posterior::Refined,
             sparsity: Sparsity::Literal,

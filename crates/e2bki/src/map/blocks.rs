@@ -1,8 +1,11 @@
-//! The spatial index: a hash map of cubic metres, each with short records of the primitives whose mean it holds.
+//! The spatial index: a hash map of cubic metres, each with short records of the primitives whose mean it holds, and
+//! the box in which views are out of date because of them.
 
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHashMap;
+
+use super::aabb::Aabb;
 
 /// Corner of a block in whole metres.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,17 +19,19 @@ impl Hash for BlockKey {
     }
 }
 
-/// What a neighbour search needs of a primitive.
+/// What a search needs of a primitive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Near {
     /// Mean, relative to the block's corner, metres.
     pub(crate) local: [f32; 3],
     /// Mean range, metres (paper: δ).
     pub(crate) range: f32,
+    /// Longest half side of the support box, metres; 0 if the kernel is zero or found through the large ones.
+    pub(crate) extent: f32,
     pub(crate) slot: u32,
+    /// Number of the latest change that made or changed the primitive.
+    pub(crate) stamp: u32,
     pub(crate) label: u16,
-    /// New or changed in the frame being inserted.
-    pub(crate) fresh: bool,
 }
 
 /// Primitives of one cubic metre, in no particular order.
@@ -35,12 +40,16 @@ pub(crate) struct Block {
     pub(crate) near: Vec<Near>,
     /// Bit `label % 64` of every label present.
     pub(crate) labels: u64,
+    /// Union of the old and new supports of the primitives that changed here.
+    stale: Option<Aabb>,
 }
 
 /// The index.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Blocks {
     blocks: FxHashMap<BlockKey, Block>,
+    /// Blocks with a stale box.
+    stale: Vec<BlockKey>,
 }
 
 impl Blocks {
@@ -48,28 +57,59 @@ impl Blocks {
         self.blocks.get(&key)
     }
 
-    pub(crate) fn insert(&mut self, key: BlockKey, near: Near) {
+    /// Adds a record; returns its position in the block.
+    pub(crate) fn insert(&mut self, key: BlockKey, near: Near) -> u32 {
         let block = self.blocks.entry(key).or_default();
         block.labels |= 1 << (near.label % 64);
         block.near.push(near);
+        (block.near.len() - 1) as u32
     }
 
-    pub(crate) fn remove(&mut self, key: BlockKey, slot: u32) {
-        let Some(block) = self.blocks.get_mut(&key) else { return };
-        if let Some(i) = block.near.iter().position(|near| near.slot == slot) {
-            block.near.swap_remove(i);
-        }
+    /// Removes the record at a position; returns the slot of the one that took its place.
+    pub(crate) fn remove(&mut self, key: BlockKey, position: u32) -> Option<u32> {
+        let block = self.blocks.get_mut(&key)?;
+        block.near.swap_remove(position as usize);
         block.labels = block.near.iter().fold(0, |bits, near| bits | 1 << (near.label % 64));
-        if block.near.is_empty() {
+        let moved = block.near.get(position as usize).map(|near| near.slot);
+        if block.near.is_empty() && block.stale.is_none() {
             self.blocks.remove(&key);
         }
+        moved
     }
 
-    /// Replaces the record of a primitive that stayed in its block.
-    pub(crate) fn update(&mut self, key: BlockKey, near: Near) {
-        if let Some(old) = self.blocks.get_mut(&key).and_then(|b| b.near.iter_mut().find(|old| old.slot == near.slot)) {
-            *old = near;
+    /// Replaces the record at a position; the label must not change.
+    pub(crate) fn update(&mut self, key: BlockKey, position: u32, near: Near) {
+        if let Some(block) = self.blocks.get_mut(&key) {
+            block.near[position as usize] = near;
         }
+    }
+
+    /// Remembers that views are out of date in a box, because of a primitive of this block.
+    pub(crate) fn mark(&mut self, key: BlockKey, support: &Aabb) {
+        let block = self.blocks.entry(key).or_default();
+        match &mut block.stale {
+            Some(stale) => stale.join(support),
+            None => {
+                block.stale = Some(*support);
+                self.stale.push(key);
+            }
+        }
+    }
+
+    /// Takes the boxes in which views are out of date, in the order of their blocks.
+    pub(crate) fn take_stale(&mut self) -> Vec<Aabb> {
+        let mut keys = std::mem::take(&mut self.stale);
+        keys.sort_unstable();
+        keys.iter()
+            .filter_map(|key| {
+                let block = self.blocks.get_mut(key)?;
+                let stale = block.stale.take();
+                if block.near.is_empty() {
+                    self.blocks.remove(key);
+                }
+                stale
+            })
+            .collect()
     }
 
     /// Calls `visit(offset, near)` for every primitive with its mean in the blocks that a ball overlaps; `offset` is
@@ -97,21 +137,11 @@ impl Blocks {
         })
     }
 
-    /// Makes a primitive old.
-    pub(crate) fn make_old(&mut self, key: BlockKey, slot: u32) {
-        if let Some(near) = self.blocks.get_mut(&key).and_then(|b| b.near.iter_mut().find(|near| near.slot == slot)) {
-            near.fresh = false;
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.blocks.len()
-    }
-
     pub(crate) fn byte_size(&self) -> usize {
-        // One control byte per bucket, and the records; order is irrelevant to a sum.
+        // Order is irrelevant to a sum.
         #[allow(clippy::iter_over_hash_type)]
         let records: usize = self.blocks.values().map(|block| block.near.capacity() * size_of::<Near>()).sum();
+        // One control byte per bucket.
         self.blocks.capacity() * (size_of::<(BlockKey, Block)>() + 1) + records
     }
 }

@@ -1,12 +1,14 @@
 //! The truth: the current set of primitives, in blocks of one cubic metre.
 
+mod aabb;
 mod blocks;
-mod dirty;
 mod large;
+mod recipe;
 mod set;
 mod slots;
 
+pub(crate) use aabb::Aabb;
 pub(crate) use blocks::{Block, BlockKey, Near};
-pub(crate) use dirty::Aabb;
-pub(crate) use set::{PrimitiveSet, Recipe};
+pub(crate) use recipe::Recipe;
+pub(crate) use set::PrimitiveSet;
 pub(crate) use slots::{Batch, Core};

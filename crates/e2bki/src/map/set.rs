@@ -1,53 +1,11 @@
-//! The set of primitives with its index. Every change goes through here, so that index and dirty boxes cannot lag.
+//! The set of primitives with its index. Every change goes through here, so that index and stale boxes cannot lag.
 
+use super::aabb::Aabb;
 use super::blocks::{BlockKey, Blocks, Near, blocks_between};
-use super::dirty::{Aabb, Dirty};
 use super::large::{Large, SMALL_M};
+use super::recipe::Recipe;
 use super::slots::{Batch, Core, Slots};
-use crate::config::{Config, Distance, Shape};
-use crate::maths::{exp, mahalanobis_threshold_2d, mahalanobis_threshold_3d};
-use crate::primitive::{Ellipsoid, Form, Sums, block_of, opinion_of};
-
-/// How sums become an ellipsoid, an opinion and a kernel.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Recipe {
-    /// Mahalanobis threshold of the ellipsoid (paper: τ).
-    tau: f64,
-    shape: Shape,
-    distance: Distance,
-    /// ℓβ, metres.
-    reach: f64,
-}
-
-impl Recipe {
-    pub(crate) fn solid(config: &Config) -> Self {
-        Self {
-            tau: mahalanobis_threshold_3d(config.ellipsoid_mass),
-            shape: config.shape,
-            distance: config.distance,
-            reach: config.length_scale * config.uncertainty_sensitivity,
-        }
-    }
-
-    pub(crate) fn planar(config: &Config) -> Self {
-        Self { tau: mahalanobis_threshold_2d(config.ellipsoid_mass), ..Self::solid(config) }
-    }
-
-    pub(crate) fn ellipsoid(&self, core: &Core) -> Ellipsoid {
-        Ellipsoid::of_gaussian(core.mean, core.sums.covariance(), self.tau, self.shape)
-    }
-
-    /// Derives everything from the sums.
-    pub(crate) fn derive(&self, core: &mut Core, log_evidence: &[f64], probability: &mut [f32]) {
-        core.mean = core.sums.mean();
-        let opinion = opinion_of(log_evidence, probability);
-        core.label = opinion.label as u16;
-        core.uncertainty = opinion.uncertainty as f32;
-        core.ln_uncertainty = opinion.ln_uncertainty as f32;
-        let reach = if core.muted { 0.0 } else { self.reach * exp(1.0 - opinion.uncertainty) };
-        core.form = Form::new(&self.ellipsoid(core), reach, self.distance);
-    }
-}
+use crate::primitive::{Sums, block_of};
 
 /// All primitives of a map.
 #[derive(Debug, Clone)]
@@ -58,7 +16,8 @@ pub(crate) struct PrimitiveSet {
     large: Large,
     /// Largest half box among the small primitives so far: how far beyond its own block a search must look.
     small_reach: f32,
-    dirty: Dirty,
+    /// Number of the change in progress.
+    stamp: u32,
     next_id: u64,
 }
 
@@ -70,7 +29,7 @@ impl PrimitiveSet {
             blocks: Blocks::default(),
             large: Large::default(),
             small_reach: 0.0,
-            dirty: Dirty::default(),
+            stamp: 0,
             next_id: 0,
         }
     }
@@ -81,10 +40,6 @@ impl PrimitiveSet {
 
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
-    }
-
-    pub(crate) fn block_count(&self) -> usize {
-        self.blocks.len()
     }
 
     pub(crate) fn core(&self, slot: u32) -> &Core {
@@ -107,17 +62,19 @@ impl PrimitiveSet {
         self.slots.classes()
     }
 
-    /// Ends a primitive's first frame, or the frame that changed it.
-    pub(crate) fn make_old(&mut self, slot: u32) {
-        let core = self.slots.core(slot);
-        if core.alive {
-            self.blocks.make_old(BlockKey(block_of(core.mean)), slot);
-        }
-    }
-
     /// Slots by ascending id.
     pub(crate) fn by_id(&self) -> Vec<u32> {
         self.slots.by_id()
+    }
+
+    /// Begins a change of the set: what it makes or changes counts as fresh until the next one begins.
+    pub(crate) fn begin(&mut self) {
+        self.stamp = self.stamp.wrapping_add(1);
+    }
+
+    /// Whether a primitive was made or changed since [`Self::begin`].
+    pub(crate) fn is_fresh(&self, near: &Near) -> bool {
+        near.stamp == self.stamp
     }
 
     /// Adds derived primitives under fresh ids, in order; returns their slots.
@@ -128,100 +85,134 @@ impl PrimitiveSet {
                 let mut core = batch.cores[row].clone();
                 core.id = self.next_id;
                 self.next_id += 1;
-                self.dirty.mark(&core);
                 let range = row * classes..(row + 1) * classes;
-                let near = near_of(&core, 0);
-                let (mean, half_box) = (core.mean, core.form.half_box);
                 let slot = self.slots.insert(core, &batch.log_evidence[range.clone()], &batch.probability[range]);
-                self.blocks.insert(BlockKey(block_of(mean)), Near { slot, ..near });
-                self.index_form(slot, mean, half_box);
+                self.enter(slot);
+                self.mark(slot);
                 slot
             })
             .collect()
     }
 
-    fn index_form(&mut self, slot: u32, mean: [f64; 3], half_box: [f32; 3]) {
-        let longest = half_box[0].max(half_box[1]).max(half_box[2]);
-        if longest <= SMALL_M {
-            self.small_reach = self.small_reach.max(longest);
-        } else {
-            self.large.insert(slot, mean, half_box);
-        }
-    }
-
     pub(crate) fn remove(&mut self, slot: u32) {
-        let core = self.slots.core(slot);
-        self.dirty.mark(core);
-        let (mean, half_box) = (core.mean, core.form.half_box);
-        self.blocks.remove(BlockKey(block_of(mean)), slot);
-        self.large.remove(slot, mean, half_box);
+        self.mark(slot);
+        self.leave(slot);
         self.slots.remove(slot);
     }
 
-    /// Adds a row of a batch to a primitive. Its kernel is derived anew by [`Self::settle`].
-    pub(crate) fn fold(&mut self, slot: u32, batch: &Batch, row: usize) {
-        let classes = self.slots.classes();
-        self.change(slot, |slots| {
-            slots.add(slot, &batch.cores[row].sums, &batch.log_evidence[row * classes..(row + 1) * classes]);
-            let core = slots.core_mut(slot);
-            core.muted &= batch.cores[row].muted;
-        });
+    /// Adds rows of a batch to primitives: (slot, row) pairs. Kernels are derived anew by [`Self::settle`].
+    pub(crate) fn fold(&mut self, pairs: &[(u32, usize)], batch: &Batch) {
+        for (slot, _) in pairs {
+            self.before_change(*slot);
+        }
+        self.slots.add_rows(pairs, batch);
+        for (slot, _) in pairs {
+            self.after_change(*slot);
+        }
     }
 
     /// Adds one primitive to another and removes it.
     pub(crate) fn absorb(&mut self, receiver: u32, giver: u32) {
-        self.change(receiver, |slots| {
-            slots.add_within(receiver, giver);
-            let muted = slots.core(giver).muted;
-            slots.core_mut(receiver).muted &= muted;
-        });
+        self.before_change(receiver);
+        self.slots.add_within(receiver, giver);
+        self.after_change(receiver);
         self.remove(giver);
     }
 
-    /// Applies a change of sums: keeps the index at the new mean and remembers the old support.
-    fn change(&mut self, slot: u32, change: impl FnOnce(&mut Slots)) {
-        let core = self.slots.core(slot);
-        if !core.changed {
-            self.dirty.mark(core);
+    /// Remembers the support that views were computed with.
+    fn before_change(&mut self, slot: u32) {
+        if !self.slots.core(slot).changed {
+            self.mark(slot);
+            self.slots.core_mut(slot).changed = true;
         }
-        let (old_mean, half_box) = (core.mean, core.form.half_box);
-        change(&mut self.slots);
-        let core = self.slots.core_mut(slot);
-        core.changed = true;
-        core.mean = core.sums.mean();
-        let (old, new) = (BlockKey(block_of(old_mean)), BlockKey(block_of(core.mean)));
-        let near = near_of(core, slot);
-        let mean = core.mean;
-        if old == new {
-            self.blocks.update(new, near);
-        } else {
-            self.blocks.remove(old, slot);
-            self.blocks.insert(new, near);
-        }
-        self.large.remove(slot, old_mean, half_box);
-        self.index_form(slot, mean, half_box);
     }
 
-    /// Derives the kernels of changed primitives and marks where views are out of date. `changed` may hold slots that
-    /// are gone or named twice.
+    /// Keeps the index at the new mean.
+    fn after_change(&mut self, slot: u32) {
+        let core = self.slots.core(slot);
+        let (mean, position) = (core.sums.mean(), core.position);
+        let (old, new) = (BlockKey(block_of(core.mean)), BlockKey(block_of(mean)));
+        if old == new && core.is_small() {
+            self.slots.core_mut(slot).mean = mean;
+            self.blocks.update(new, position, self.near_of(slot));
+        } else {
+            self.leave(slot);
+            self.slots.core_mut(slot).mean = mean;
+            self.enter(slot);
+        }
+    }
+
+    /// Derives the kernels of changed primitives. `changed` may hold slots that are gone or named twice.
     pub(crate) fn settle(&mut self, mut changed: Vec<u32>) {
         changed.retain(|slot| self.slots.core(*slot).alive && self.slots.core(*slot).changed);
         changed.sort_unstable();
         changed.dedup();
-        let before: Vec<[f32; 3]> = changed.iter().map(|slot| self.slots.core(*slot).form.half_box).collect();
+        // Large ones are indexed by their support, which is about to change.
+        let large = |set: &Self, slot: u32| !set.slots.core(slot).is_small();
+        let was_large: Vec<u32> = changed.iter().copied().filter(|slot| large(self, *slot)).collect();
+        was_large.iter().for_each(|slot| self.leave(*slot));
         let recipe = self.recipe;
         self.slots.derive(&changed, |core, log_evidence, probability| {
             recipe.derive(core, log_evidence, probability);
             core.changed = false;
         });
-        for (slot, before) in changed.iter().zip(before) {
-            let core = self.slots.core(*slot);
-            self.dirty.mark(core);
-            let (mean, half_box) = (core.mean, core.form.half_box);
-            if half_box != before {
-                self.large.remove(*slot, mean, before);
-                self.index_form(*slot, mean, half_box);
+        was_large.iter().for_each(|slot| self.enter(*slot));
+        for slot in changed {
+            self.mark(slot);
+            if was_large.binary_search(&slot).is_err() {
+                if large(self, slot) {
+                    // Still recorded in its block, and now among the large as well.
+                    let core = self.slots.core(slot);
+                    self.large.insert(slot, core.mean, core.form.half_box);
+                }
+                let near = self.near_of(slot);
+                let core = self.slots.core(slot);
+                self.small_reach = self.small_reach.max(near.extent);
+                self.blocks.update(BlockKey(block_of(core.mean)), core.position, near);
             }
+        }
+    }
+
+    fn mark(&mut self, slot: u32) {
+        let core = self.slots.core(slot);
+        if core.form.reach > 0.0 {
+            self.blocks.mark(BlockKey(block_of(core.mean)), &Aabb::of_support(core));
+        }
+    }
+
+    /// Adds a primitive to the index.
+    fn enter(&mut self, slot: u32) {
+        let near = self.near_of(slot);
+        let core = self.slots.core(slot);
+        if !core.is_small() {
+            self.large.insert(slot, core.mean, core.form.half_box);
+        }
+        self.small_reach = self.small_reach.max(near.extent);
+        self.slots.core_mut(slot).position = self.blocks.insert(BlockKey(block_of(core.mean)), near);
+    }
+
+    /// Takes a primitive out of the index.
+    fn leave(&mut self, slot: u32) {
+        let core = self.slots.core(slot);
+        if !core.is_small() {
+            self.large.remove(slot, core.mean, core.form.half_box);
+        }
+        let position = core.position;
+        if let Some(moved) = self.blocks.remove(BlockKey(block_of(core.mean)), position) {
+            self.slots.core_mut(moved).position = position;
+        }
+    }
+
+    fn near_of(&self, slot: u32) -> Near {
+        let core = self.slots.core(slot);
+        let block = block_of(core.mean);
+        Near {
+            local: std::array::from_fn(|i| (core.mean[i] - f64::from(block[i])) as f32),
+            range: core.sums.mean_range() as f32,
+            extent: if core.is_small() && core.form.reach > 0.0 { core.longest_half() } else { 0.0 },
+            slot,
+            stamp: self.stamp,
+            label: core.label,
         }
     }
 
@@ -257,22 +248,24 @@ impl PrimitiveSet {
     }
 
     /// Takes the boxes in which views are out of date.
-    pub(crate) fn take_dirty(&mut self) -> Vec<Aabb> {
-        self.dirty.take()
+    pub(crate) fn take_stale(&mut self) -> Vec<Aabb> {
+        self.blocks.take_stale()
     }
 
-    /// Slots of primitives whose support meets a box, by ascending id: everything that a posterior in it depends on.
+    /// Primitives whose support meets a box, as (id, slot) by ascending id: all that a posterior in it depends on.
     pub(crate) fn supports_in(&self, low: [f64; 3], high: [f64; 3], found: &mut Vec<(u64, u32)>) {
         found.clear();
         let reach = f64::from(self.small_reach);
         for key in blocks_between(low.map(|v| v - reach), high.map(|v| v + reach)) {
             let Some(block) = self.blocks.get(key) else { continue };
+            let corner = key.0.map(f64::from);
+            // Widened by more than the rounding, so that the short record never rejects what the primitive would not.
+            let low: [f32; 3] = std::array::from_fn(|i| (low[i] - corner[i]) as f32 - 1e-5);
+            let high: [f32; 3] = std::array::from_fn(|i| (high[i] - corner[i]) as f32 + 1e-5);
             for near in &block.near {
-                let core = self.slots.core(near.slot);
-                let half = core.form.half_box;
-                let small = half[0] <= SMALL_M && half[1] <= SMALL_M && half[2] <= SMALL_M;
-                if small && core.form.reach > 0.0 && Aabb::of_support(core).meets(low, high) {
-                    found.push((core.id, near.slot));
+                let (x, e) = (near.local, near.extent);
+                if e > 0.0 && (0..3).all(|i| x[i] - e <= high[i] && x[i] + e >= low[i]) {
+                    found.push((self.slots.core(near.slot).id, near.slot));
                 }
             }
         }
@@ -290,13 +283,15 @@ impl PrimitiveSet {
     }
 }
 
-fn near_of(core: &Core, slot: u32) -> Near {
-    let block = block_of(core.mean);
-    Near {
-        local: std::array::from_fn(|i| (core.mean[i] - f64::from(block[i])) as f32),
-        range: core.sums.mean_range() as f32,
-        slot,
-        label: core.label,
-        fresh: true,
+impl Core {
+    /// Longest half side of the support box, metres.
+    fn longest_half(&self) -> f32 {
+        let [x, y, z] = self.form.half_box;
+        x.max(y).max(z)
+    }
+
+    /// Whether the primitive is found through the blocks alone.
+    fn is_small(&self) -> bool {
+        self.longest_half() <= SMALL_M
     }
 }

@@ -1,6 +1,8 @@
 //! Storage of primitives: chunks of a fixed size, so that a growing map never moves what it holds, with free slots
 //! used again. Slot numbers are handles only; every order in a result is by id.
 
+use rayon::prelude::*;
+
 use crate::primitive::{Form, Sums};
 
 /// Primitives per chunk.
@@ -16,6 +18,8 @@ pub(crate) struct Core {
     pub(crate) form: Form,
     pub(crate) uncertainty: f32,
     pub(crate) ln_uncertainty: f32,
+    /// Where the block of the mean keeps its record.
+    pub(crate) position: u32,
     pub(crate) label: u16,
     /// Stopped by the gate but kept for refinement: its kernel is zero.
     pub(crate) muted: bool,
@@ -103,26 +107,40 @@ impl Slots {
         self.alive -= 1;
     }
 
-    /// Adds sums and log-evidence to a primitive; derived values are left as they were.
-    pub(crate) fn add(&mut self, slot: u32, sums: &Sums, log_evidence: &[f64]) {
-        let first = slot as usize % CHUNK;
-        let chunk = &mut self.chunks[slot as usize / CHUNK];
-        chunk.cores[first].sums.add(sums);
+    /// Adds rows of a batch to primitives, in parallel: (slot, row) pairs. Derived values are left as they were.
+    pub(crate) fn add_rows(&mut self, pairs: &[(u32, usize)], batch: &Batch) {
+        let classes = self.classes;
+        let mut pairs = pairs.to_vec();
+        pairs.sort_unstable();
+        self.chunks.par_iter_mut().enumerate().for_each(|(number, chunk)| {
+            let from = pairs.partition_point(|(slot, _)| (*slot as usize) < number * CHUNK);
+            let to = pairs.partition_point(|(slot, _)| (*slot as usize) < (number + 1) * CHUNK);
+            for (slot, row) in &pairs[from..to] {
+                let i = *slot as usize % CHUNK;
+                let giver = &batch.cores[*row];
+                chunk.cores[i].sums.add(&giver.sums);
+                chunk.cores[i].muted &= giver.muted;
+                let added = &batch.log_evidence[row * classes..(row + 1) * classes];
+                chunk.log_evidence[i * classes..].iter_mut().zip(added).for_each(|(sum, value)| *sum += value);
+            }
+        });
+    }
+
+    /// Adds one primitive of this store to another.
+    pub(crate) fn add_within(&mut self, receiver: u32, giver: u32) {
+        let (sums, muted) = (self.core(giver).sums, self.core(giver).muted);
+        let log_evidence = self.log_evidence(giver).to_vec();
+        let first = receiver as usize % CHUNK;
+        let chunk = &mut self.chunks[receiver as usize / CHUNK];
+        chunk.cores[first].sums.add(&sums);
+        chunk.cores[first].muted &= muted;
         for (sum, value) in chunk.log_evidence[first * self.classes..].iter_mut().zip(log_evidence) {
             *sum += value;
         }
     }
 
-    /// Adds one primitive of this store to another.
-    pub(crate) fn add_within(&mut self, receiver: u32, giver: u32) {
-        let sums = self.core(giver).sums;
-        let log_evidence = self.log_evidence(giver).to_vec();
-        self.add(receiver, &sums, &log_evidence);
-    }
-
     /// Runs `derive(core, log_evidence, probability)` on slots (sorted) in parallel.
     pub(crate) fn derive(&mut self, slots: &[u32], derive: impl Fn(&mut Core, &[f64], &mut [f32]) + Sync) {
-        use rayon::prelude::*;
         let classes = self.classes;
         self.chunks.par_iter_mut().enumerate().for_each(|(number, chunk)| {
             let from = slots.partition_point(|slot| (*slot as usize) < number * CHUNK);

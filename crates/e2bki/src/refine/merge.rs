@@ -1,31 +1,62 @@
 //! Merging: by ascending id, a primitive whose whole neighbourhood agrees absorbs those close to it.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Outcome;
-use super::survey::Member;
+use super::survey::{MARGIN, Member};
 use crate::config::Config;
 use crate::map::PrimitiveSet;
 
-/// Visits members by ascending id. Neighbourhoods are those of the moment, after all merges so far.
-pub(super) fn merge(set: &mut PrimitiveSet, members: Vec<Member>, config: &Config, outcome: &mut Outcome) {
+/// Visits members by ascending id. Neighbourhoods are those of the moment, after all merges so far; what the survey
+/// saw only spares searches whose answer cannot have changed. `pruned` says that primitives went after the survey.
+pub(super) fn merge(
+    set: &mut PrimitiveSet,
+    members: Vec<Member>,
+    pruned: bool,
+    config: &Config,
+    outcome: &mut Outcome,
+) {
     // Having a partner can only begin when a merge moves somebody here: `stirred` holds those it happened to.
     let mut stirred: FxHashSet<u32> = FxHashSet::default();
+    let mut drift = Drift::default();
     let mut partners = Vec::new();
     for member in members {
         let relevant = member.has_partner || stirred.contains(&member.slot);
-        if !relevant || !set.core(member.slot).alive || set.core(member.slot).id != member.id {
+        let still_contradicted = member.contradicted && !pruned && drift.most <= MARGIN * config.merge_radius;
+        if !relevant || still_contradicted || !set.core(member.slot).alive {
             continue;
         }
         partners_of(set, member.slot, config.merge_radius, &mut partners);
         if partners.is_empty() || contradicted(set, member.slot, config.consistency_radius) {
             continue;
         }
+        let before: Vec<(u32, [f64; 3])> =
+            partners.iter().chain([&member.slot]).map(|slot| (*slot, set.core(*slot).mean)).collect();
         let receiver = absorb(set, member.slot, &mut partners);
+        drift.note(&before, receiver, set.core(receiver).mean);
         outcome.merged += partners.len();
         outcome.changed.push(receiver);
         partners_of(set, receiver, config.merge_radius, &mut partners);
         stirred.extend(&partners);
+    }
+}
+
+/// How far merges have carried evidence from where the survey saw it.
+#[derive(Default)]
+struct Drift {
+    by_slot: FxHashMap<u32, f64>,
+    most: f64,
+}
+
+impl Drift {
+    fn note(&mut self, before: &[(u32, [f64; 3])], receiver: u32, mean: [f64; 3]) {
+        let mut farthest: f64 = 0.0;
+        for (slot, old) in before {
+            let moved = (0..3).map(|i| (mean[i] - old[i]).powi(2)).sum::<f64>().sqrt();
+            farthest = farthest.max(moved + self.by_slot.get(slot).copied().unwrap_or(0.0));
+        }
+        self.by_slot.insert(receiver, farthest);
+        self.most = self.most.max(farthest);
     }
 }
 

@@ -10,8 +10,6 @@ mod one_pass;
 mod prune;
 mod survey;
 
-use rustc_hash::FxHashSet;
-
 use crate::config::{Config, Refinement};
 use crate::map::PrimitiveSet;
 
@@ -24,7 +22,7 @@ pub(crate) struct Outcome {
     pub(crate) changed: Vec<u32>,
 }
 
-/// Refines around the fresh primitives, whose slots are given, and makes them old.
+/// Refines around the fresh primitives, whose slots are given.
 pub(crate) fn refine(set: &mut PrimitiveSet, fresh: &[u32], config: &Config) -> Outcome {
     let mut outcome = Outcome::default();
     if !fresh.is_empty() && (config.prune || config.merge) {
@@ -35,16 +33,10 @@ pub(crate) fn refine(set: &mut PrimitiveSet, fresh: &[u32], config: &Config) -> 
                     outcome.pruned = prune::prune(set, survey.contradictions);
                 }
                 if config.merge {
-                    merge::merge(set, survey.members, config, &mut outcome);
+                    merge::merge(set, survey.members, outcome.pruned > 0, config, &mut outcome);
                 }
             }
             Refinement::OnePass => one_pass::one_pass(set, survey, config, &mut outcome),
-        }
-    }
-    let mut made_old = FxHashSet::default();
-    for slot in fresh.iter().chain(&outcome.changed) {
-        if made_old.insert(*slot) {
-            set.make_old(*slot);
         }
     }
     outcome

@@ -8,6 +8,9 @@ use crate::config::{Config, Refinement};
 use crate::map::{BlockKey, Near, PrimitiveSet};
 use crate::primitive::block_of;
 
+/// Merges of the frame may move a contradicting primitive by this many merge radii before a survey is worth nothing.
+pub(super) const MARGIN: f64 = 2.0;
+
 /// A primitive that takes part: fresh, or within the consistency radius of a fresh one.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
@@ -15,7 +18,8 @@ pub(super) struct Member {
     pub(super) slot: u32,
     /// Whether one of its label lies within the merge radius.
     pub(super) has_partner: bool,
-    /// Whether one of another label lies within the consistency radius. Surveyed for the one-pass reading only.
+    /// Whether one of another label lies within the consistency radius less [`MARGIN`] merge radii; in the one-pass
+    /// reading, within the consistency radius.
     pub(super) contradicted: bool,
     /// Those within the merge radius. Surveyed for the one-pass reading only.
     pub(super) partners: Vec<u32>,
@@ -82,12 +86,14 @@ fn survey_block(set: &PrimitiveSet, key: BlockKey, config: &Config) -> Survey {
     let around = Neighbourhood::new(set, key, config.consistency_radius);
     let (consistency, merge) = (config.consistency_radius as f32, config.merge_radius as f32);
     let ratio = config.prune_ratio as f32;
+    let margin = (MARGIN * config.merge_radius) as f32;
     // Most blocks see one label only, or no range that differs enough: then there is nothing to prune.
     let labels = around.blocks().fold(0, |bits, block| bits | block.labels);
     let mixed = labels.count_ones() > 1 || set.classes() > 64;
     let farthest = around.blocks().flat_map(|block| &block.near).fold(0.0_f32, |most, near| most.max(near.range));
     for near in &block.near {
-        let takes_part = near.fresh || around.any_within(near.local, consistency, |_, other| other.fresh);
+        let takes_part =
+            set.is_fresh(near) || around.any_within(near.local, consistency, |_, other| set.is_fresh(other));
         if !takes_part {
             continue;
         }
@@ -105,6 +111,9 @@ fn survey_block(set: &PrimitiveSet, key: BlockKey, config: &Config) -> Survey {
                 mixed && around.any_within(near.local, consistency, |_, other| other.label != near.label);
         } else {
             member.has_partner = config.merge && around.any_within(near.local, merge, |_, other| partner(other));
+            member.contradicted = member.has_partner
+                && mixed
+                && around.any_within(near.local, consistency - margin, |_, other| other.label != near.label);
         }
         if config.prune && mixed && farthest > ratio * near.range {
             around.any_within(near.local, consistency, |_, other| {

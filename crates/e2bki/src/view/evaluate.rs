@@ -1,8 +1,6 @@
 //! The posterior's sums over places near one another: one primitive after the other by ascending id, eight places at
 //! a time. All views come through here, so that they cannot disagree.
 
-use wide::f32x8;
-
 use super::belief::Terms;
 use crate::config::Distance;
 use crate::kernel::{LANES, kernel_of_lanes, support_of};
@@ -14,35 +12,40 @@ pub(crate) trait Places {
     fn within(&self, core: &Core, hits: &mut Hits);
 }
 
+/// Most places evaluated together.
+pub(crate) const MOST_PLACES: usize = 512;
+
 /// Places that one primitive may reach: offsets from its mean, and numbers.
-#[derive(Default)]
 pub(crate) struct Hits {
-    x: Vec<f32>,
-    y: Vec<f32>,
-    z: Vec<f32>,
-    place: Vec<u32>,
+    offsets: [[f32; MOST_PLACES + LANES]; 3],
+    places: [u16; MOST_PLACES + LANES],
+    len: usize,
     /// Square of the distance from the mean beyond which the kernel is surely zero.
     limit: f32,
 }
 
+impl Default for Hits {
+    fn default() -> Self {
+        Self { offsets: [[0.0; MOST_PLACES + LANES]; 3], places: [0; MOST_PLACES + LANES], len: 0, limit: 0.0 }
+    }
+}
+
 impl Hits {
     fn clear(&mut self, core: &Core, distance: Distance) {
-        self.x.clear();
-        self.y.clear();
-        self.z.clear();
-        self.place.clear();
+        self.len = 0;
         let radius = core.form.semi_axes[2] + support_of(core.form.reach, distance);
         self.limit = radius * radius * (1.0 + 1e-5);
     }
 
+    /// Takes a place if it is `wanted` and the primitive may reach it. Written without branches: most are taken.
     #[inline]
-    pub(crate) fn offer(&mut self, [x, y, z]: [f32; 3], place: u32) {
-        if x * x + y * y + z * z <= self.limit {
-            self.x.push(x);
-            self.y.push(y);
-            self.z.push(z);
-            self.place.push(place);
-        }
+    pub(crate) fn offer(&mut self, [x, y, z]: [f32; 3], place: u16, wanted: bool) {
+        let i = self.len.min(MOST_PLACES);
+        self.offsets[0][i] = x;
+        self.offsets[1][i] = y;
+        self.offsets[2][i] = z;
+        self.places[i] = place;
+        self.len = i + usize::from(wanted & (x * x + y * y + z * z <= self.limit));
     }
 }
 
@@ -74,20 +77,15 @@ impl Scratch {
     }
 }
 
-/// Adds one primitive's kernel at the offered places.
+/// Adds one primitive's kernel at the places taken.
 fn add_primitive(core: &Core, probability: &[f32], hits: &Hits, distance: Distance, sums: &mut [f32], stride: usize) {
-    let places = &hits.place;
-    for start in (0..places.len()).step_by(LANES) {
-        let lanes = LANES.min(places.len() - start);
-        let load = |values: &[f32]| {
-            let mut lane = [0.0; LANES];
-            lane[..lanes].copy_from_slice(&values[start..start + lanes]);
-            f32x8::from(lane)
-        };
-        let kernel = kernel_of_lanes(&core.form, [load(&hits.x), load(&hits.y), load(&hits.z)], distance).to_array();
-        for (k, place) in kernel.iter().zip(&places[start..start + lanes]) {
+    for start in (0..hits.len).step_by(LANES) {
+        // Lanes beyond the last place hold leftovers, whose results are not used.
+        let load = |axis: usize| std::array::from_fn(|lane| hits.offsets[axis][start + lane]);
+        let kernel = kernel_of_lanes(&core.form, [load(0), load(1), load(2)], distance);
+        for (k, place) in kernel.iter().zip(&hits.places[start..hits.len]) {
             if *k > 0.0 {
-                let row = &mut sums[*place as usize * stride..][..stride];
+                let row = &mut sums[usize::from(*place) * stride..][..stride];
                 for (sum, p) in row.iter_mut().zip(probability) {
                     *sum += k * p;
                 }

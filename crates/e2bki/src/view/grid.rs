@@ -116,9 +116,8 @@ fn pack(old: Option<&Packed>, stale: &Mask, terms: Terms, sums: &[f32]) -> Packe
                 before
             } else {
                 sums.get(voxel * terms.stride()..(voxel + 1) * terms.stride())
-                    .map(|row| Belief::of_sums(terms, row))
-                    .filter(Belief::observed)
-                    .map(|belief| belief.parts())
+                    .filter(|row| row[terms.classes] > 0.0)
+                    .map(|row| Belief::of_sums(terms, row).parts())
                     .map(|(label, values)| Stored { values, label })
             };
             if let Some(stored) = now {

@@ -3,13 +3,10 @@
 use rayon::prelude::*;
 
 use super::belief::{Beliefs, Terms};
-use super::evaluate::{Hits, Places, Scratch};
+use super::evaluate::{Hits, MOST_PLACES, Places, Scratch};
 use crate::config::Distance;
 use crate::map::{BlockKey, Core, PrimitiveSet};
 use crate::primitive::block_of;
-
-/// Most points evaluated together; bounds a thread's memory when all queries fall in one block.
-const GROUP: usize = 4096;
 
 /// Beliefs at world positions. Positions that are not finite are unobserved.
 pub(crate) fn query(set: &PrimitiveSet, terms: Terms, distance: Distance, points: &[[f64; 3]]) -> Beliefs {
@@ -21,7 +18,7 @@ pub(crate) fn query(set: &PrimitiveSet, terms: Terms, distance: Distance, points
         .collect();
     order.par_sort_unstable();
     let groups: Vec<&[(BlockKey, u32)]> =
-        order.chunk_by(|a, b| a.0 == b.0).flat_map(|group| group.chunks(GROUP)).collect();
+        order.chunk_by(|a, b| a.0 == b.0).flat_map(|group| group.chunks(MOST_PLACES)).collect();
     let stride = terms.stride();
     let mut sums = vec![0.0_f32; points.len() * stride];
     // Evaluated in parallel by group, then put where each point belongs.
@@ -72,9 +69,8 @@ impl Places for Group<'_> {
         for (place, (_, i)) in self.group.iter().enumerate() {
             let point = self.points[*i as usize];
             let offset: [f32; 3] = std::array::from_fn(|axis| (point[axis] - core.mean[axis]) as f32);
-            if (0..3).all(|axis| offset[axis].abs() <= half[axis]) {
-                hits.offer(offset, place as u32);
-            }
+            let within = (0..3).fold(true, |all, axis| all & (offset[axis].abs() <= half[axis]));
+            hits.offer(offset, place as u16, within);
         }
     }
 }

@@ -118,8 +118,9 @@ impl Places for BlockVoxels<'_> {
             for y in ys.clone() {
                 let row = self.mask[z as usize] >> (8 * y) & 0xff;
                 let offset_y = offset(1, y);
-                for x in xs.clone().filter(|x| row >> x & 1 == 1) {
-                    hits.offer([offset_x[x as usize], offset_y, offset_z], (x + SIDE * y + SIDE * SIDE * z) as u32);
+                let first = (SIDE * y + SIDE * SIDE * z) as u16;
+                for x in xs.clone() {
+                    hits.offer([offset_x[x as usize], offset_y, offset_z], first + x as u16, row >> x & 1 == 1);
                 }
             }
         }
