@@ -17,5 +17,5 @@ pub use drive::{
 pub use error::SimError;
 pub use segmentation::{Bin, ErrorModel, Look, Reliability, plot_reliability, reliability};
 pub use sensor::{Lighting, Sensor, SimImage};
-pub use write::{Format, Sequence, SimulateOptions, Summary, simulate};
 pub use world::{Season, WorldKind, WorldProfile};
+pub use write::{Format, Sequence, SimulateOptions, Summary, simulate};

@@ -6,16 +6,8 @@ use crate::cluster::cell_of;
 use crate::config::{Clustering, Config};
 use crate::map::{Batch, PrimitiveSet};
 
-/// What became of a batch.
-pub(crate) struct Folded {
-    /// Slots that are new or changed.
-    pub(crate) fresh: Vec<u32>,
-    /// Slots that were changed.
-    pub(crate) changed: Vec<u32>,
-}
-
-/// Adds the named rows of a batch to the set.
-pub(crate) fn fold(set: &mut PrimitiveSet, batch: &Batch, rows: &[usize], config: &Config) -> Folded {
+/// Adds the named rows of a batch to the set; returns the slots of primitives that were added to.
+pub(crate) fn fold(set: &mut PrimitiveSet, batch: &Batch, rows: &[usize], config: &Config) -> Vec<u32> {
     let by_cell = config.clustering == Clustering::Cells && config.merge_same_cell;
     let targets: Vec<Option<u32>> = rows
         .par_iter()
@@ -28,9 +20,8 @@ pub(crate) fn fold(set: &mut PrimitiveSet, batch: &Batch, rows: &[usize], config
     set.fold(&pairs, batch);
     let changed: Vec<u32> = pairs.iter().map(|(slot, _)| *slot).collect();
     let new = rows.iter().zip(&targets).filter(|(_, target)| target.is_none()).map(|(row, _)| *row);
-    let mut fresh = set.insert(batch, new);
-    fresh.extend(&changed);
-    Folded { fresh, changed }
+    set.insert(batch, new);
+    changed
 }
 
 /// The oldest primitive of the same class whose mean lies in the same cube.

@@ -46,6 +46,7 @@ impl Core {
             sums,
             mean: sums.mean(),
             form: Form::default(),
+            plausible: u64::MAX,
             uncertainty: 1.0,
             ln_uncertainty: 0.0,
             position: 0,

@@ -6,7 +6,7 @@ use crate::classes::ClassSet;
 use crate::cluster::cluster;
 use crate::config::{Config, Gated, Posterior};
 use crate::error::{Error, Result};
-use crate::fold::{Folded, fold};
+use crate::fold::fold;
 use crate::fuse::fuse;
 use crate::gate::passes;
 use crate::input::{EvidentialPoints, Frame, FrameReport};
@@ -97,12 +97,12 @@ impl Mapper {
         });
 
         // 4. Add the primitives to the blocks of the map.
-        let Folded { fresh, mut changed } = timed(&mut time.insert, || fold(&mut self.set, &batch, &rows, config));
+        let mut changed = timed(&mut time.insert, || fold(&mut self.set, &batch, &rows, config));
         report.folded = changed.len();
 
         // 5. Prune what nearer primitives contradict; merge what agrees; derive what changed.
         timed(&mut time.refine, || {
-            let outcome = refine(&mut self.set, &fresh, config);
+            let outcome = refine(&mut self.set, config);
             (report.pruned, report.merged) = (outcome.pruned, outcome.merged);
             changed.extend(outcome.changed);
             self.set.settle(changed);
@@ -147,9 +147,9 @@ impl Mapper {
         }
         let batch = other.set.to_batch(self.set.recipe());
         let rows: Vec<usize> = (0..batch.cores.len()).collect();
-        let Folded { fresh, mut changed } = fold(&mut self.set, &batch, &rows, &self.config);
+        let mut changed = fold(&mut self.set, &batch, &rows, &self.config);
         let folded = changed.len();
-        let outcome = refine(&mut self.set, &fresh, &self.config);
+        let outcome = refine(&mut self.set, &self.config);
         changed.extend(outcome.changed);
         self.set.settle(changed);
         let voxels_updated = self.update_views(None);

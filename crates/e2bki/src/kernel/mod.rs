@@ -1,4 +1,4 @@
-//! The sparse kernel, and its value for eight points at once around one ellipsoid.
+//! The sparse kernel, and its value for a batch of points around one ellipsoid.
 
 mod batch;
 mod sparse;

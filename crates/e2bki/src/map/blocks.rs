@@ -40,8 +40,20 @@ pub(crate) struct Block {
     pub(crate) near: Vec<Near>,
     /// Bit `label % 64` of every label present.
     pub(crate) labels: u64,
+    /// Latest stamp of a record.
+    stamp: u32,
+    /// Latest stamp for which [`Blocks::near_fresh`] named this block.
+    named: u32,
     /// Union of the old and new supports of the primitives that changed here.
     stale: Option<Aabb>,
+}
+
+impl Block {
+    /// Puts a record in place; true if it is the first of its stamp here.
+    fn note(&mut self, near: &Near) -> bool {
+        self.labels |= 1 << (near.label % 64);
+        std::mem::replace(&mut self.stamp, near.stamp) != near.stamp
+    }
 }
 
 /// The index.
@@ -50,6 +62,8 @@ pub(crate) struct Blocks {
     blocks: FxHashMap<BlockKey, Block>,
     /// Blocks with a stale box.
     stale: Vec<BlockKey>,
+    /// Blocks with records of the latest stamp; some may be gone or empty again.
+    fresh: Vec<BlockKey>,
 }
 
 impl Blocks {
@@ -60,7 +74,9 @@ impl Blocks {
     /// Adds a record; returns its position in the block.
     pub(crate) fn insert(&mut self, key: BlockKey, near: Near) -> u32 {
         let block = self.blocks.entry(key).or_default();
-        block.labels |= 1 << (near.label % 64);
+        if block.note(&near) {
+            self.fresh.push(key);
+        }
         block.near.push(near);
         (block.near.len() - 1) as u32
     }
@@ -80,8 +96,33 @@ impl Blocks {
     /// Replaces the record at a position; the label must not change.
     pub(crate) fn update(&mut self, key: BlockKey, position: u32, near: Near) {
         if let Some(block) = self.blocks.get_mut(&key) {
+            if block.note(&near) {
+                self.fresh.push(key);
+            }
             block.near[position as usize] = near;
         }
+    }
+
+    /// Forgets which blocks are fresh, before records of a new stamp come.
+    pub(crate) fn begin(&mut self) {
+        self.fresh.clear();
+    }
+
+    /// Blocks that are not empty and hold a record of this stamp, or are within `span` blocks of one that does; sorted.
+    pub(crate) fn near_fresh(&mut self, span: i32, stamp: u32) -> Vec<BlockKey> {
+        let mut keys = Vec::new();
+        for BlockKey([x, y, z]) in &self.fresh {
+            for key in cube(span).map(|[i, j, k]| BlockKey([x + i, y + j, z + k])) {
+                if let Some(block) = self.blocks.get_mut(&key).filter(|block| block.named != stamp) {
+                    block.named = stamp;
+                    if !block.near.is_empty() {
+                        keys.push(key);
+                    }
+                }
+            }
+        }
+        keys.sort_unstable();
+        keys
     }
 
     /// Remembers that views are out of date in a box, because of a primitive of this block.
@@ -144,6 +185,11 @@ impl Blocks {
         // One control byte per bucket.
         self.blocks.capacity() * (size_of::<(BlockKey, Block)>() + 1) + records
     }
+}
+
+/// Offsets from −span to span along each axis.
+pub(crate) fn cube(span: i32) -> impl Iterator<Item = [i32; 3]> {
+    (-span..=span).flat_map(move |i| (-span..=span).flat_map(move |j| (-span..=span).map(move |k| [i, j, k])))
 }
 
 /// Blocks that an axis-aligned box overlaps, in lexicographic order.

@@ -8,7 +8,7 @@ mod set;
 mod slots;
 
 pub(crate) use aabb::Aabb;
-pub(crate) use blocks::{Block, BlockKey, Near};
+pub(crate) use blocks::{Block, BlockKey, Near, cube};
 pub(crate) use recipe::Recipe;
 pub(crate) use set::PrimitiveSet;
 pub(crate) use slots::{Batch, Core};

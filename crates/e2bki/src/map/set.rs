@@ -70,11 +70,17 @@ impl PrimitiveSet {
     /// Begins a change of the set: what it makes or changes counts as fresh until the next one begins.
     pub(crate) fn begin(&mut self) {
         self.stamp = self.stamp.wrapping_add(1);
+        self.blocks.begin();
     }
 
     /// Whether a primitive was made or changed since [`Self::begin`].
     pub(crate) fn is_fresh(&self, near: &Near) -> bool {
         near.stamp == self.stamp
+    }
+
+    /// Blocks that may hold a primitive within `radius` of a fresh one, sorted.
+    pub(crate) fn near_fresh(&mut self, radius: f64) -> Vec<BlockKey> {
+        self.blocks.near_fresh(radius.ceil() as i32, self.stamp)
     }
 
     /// Adds derived primitives under fresh ids, in order; returns their slots.

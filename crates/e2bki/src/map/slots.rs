@@ -10,12 +10,14 @@ const CHUNK: usize = 1024;
 
 /// The fixed-size part of a primitive: the sums, and what is derived from them.
 #[derive(Debug, Clone, PartialEq)]
+#[repr(C)] // What the views read comes first and lies together.
 pub(crate) struct Core {
     /// Age order: lower is older. Never used twice.
     pub(crate) id: u64,
-    pub(crate) sums: Sums,
     pub(crate) mean: [f64; 3],
     pub(crate) form: Form,
+    /// Bit c of every class with p_c not clearly below 1/C; all bits if there are more than 64 classes.
+    pub(crate) plausible: u64,
     pub(crate) uncertainty: f32,
     pub(crate) ln_uncertainty: f32,
     /// Where the block of the mean keeps its record.
@@ -26,6 +28,7 @@ pub(crate) struct Core {
     /// Changed since the views were last brought up to date.
     pub(crate) changed: bool,
     pub(crate) alive: bool,
+    pub(crate) sums: Sums,
 }
 
 /// Primitives side by side: the fixed-size parts, and a row per primitive of log-evidence and probability.

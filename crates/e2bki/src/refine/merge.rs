@@ -5,25 +5,34 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Outcome;
 use super::survey::{MARGIN, Member};
 use crate::config::Config;
-use crate::map::PrimitiveSet;
+use crate::map::{BlockKey, PrimitiveSet, cube};
+use crate::primitive::block_of;
 
 /// Visits members by ascending id. Neighbourhoods are those of the moment, after all merges so far; what the survey
-/// saw only spares searches whose answer cannot have changed. `pruned` says that primitives went after the survey.
+/// saw only spares searches whose answer cannot have changed. `pruned` are the blocks that lost primitives since.
 pub(super) fn merge(
     set: &mut PrimitiveSet,
     members: Vec<Member>,
-    pruned: bool,
+    pruned: &[BlockKey],
     config: &Config,
     outcome: &mut Outcome,
 ) {
     // Having a partner can only begin when a merge moves somebody here: `stirred` holds those it happened to.
     let mut stirred: FxHashSet<u32> = FxHashSet::default();
     let mut drift = Drift::default();
+    let span = config.consistency_radius.ceil() as i32;
+    let unsettled: FxHashSet<BlockKey> = pruned
+        .iter()
+        .flat_map(|BlockKey(b)| cube(span).map(|d| BlockKey(std::array::from_fn(|i| b[i] + d[i]))))
+        .collect();
     let mut partners = Vec::new();
     for member in members {
         let relevant = member.has_partner || stirred.contains(&member.slot);
-        let still_contradicted = member.contradicted && !pruned && drift.most <= MARGIN * config.merge_radius;
-        if !relevant || still_contradicted || !set.core(member.slot).alive {
+        if !relevant || !set.core(member.slot).alive {
+            continue;
+        }
+        let seen_contradicted = member.contradicted && drift.most <= MARGIN * config.merge_radius;
+        if seen_contradicted && !unsettled.contains(&BlockKey(block_of(set.core(member.slot).mean))) {
             continue;
         }
         partners_of(set, member.slot, config.merge_radius, &mut partners);

@@ -22,18 +22,17 @@ pub(crate) struct Outcome {
     pub(crate) changed: Vec<u32>,
 }
 
-/// Refines around the fresh primitives, whose slots are given.
-pub(crate) fn refine(set: &mut PrimitiveSet, fresh: &[u32], config: &Config) -> Outcome {
+/// Refines around the fresh primitives: those made or changed since the set's latest `begin`.
+pub(crate) fn refine(set: &mut PrimitiveSet, config: &Config) -> Outcome {
     let mut outcome = Outcome::default();
-    if !fresh.is_empty() && (config.prune || config.merge) {
-        let survey = survey::survey(set, fresh, config);
+    if config.prune || config.merge {
+        let survey = survey::survey(set, config);
         match config.refinement {
             Refinement::PruneThenMerge => {
-                if config.prune {
-                    outcome.pruned = prune::prune(set, survey.contradictions);
-                }
+                let pruned = prune::prune(set, survey.contradictions);
+                outcome.pruned = pruned.len();
                 if config.merge {
-                    merge::merge(set, survey.members, outcome.pruned > 0, config, &mut outcome);
+                    merge::merge(set, survey.members, &pruned, config, &mut outcome);
                 }
             }
             Refinement::OnePass => one_pass::one_pass(set, survey, config, &mut outcome),

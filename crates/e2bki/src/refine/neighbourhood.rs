@@ -1,6 +1,7 @@
 //! The blocks around one block, looked up once for all the searches that start in it.
 
-use crate::map::{Block, BlockKey, Near, PrimitiveSet};
+use crate::map::{Block, BlockKey, Near, PrimitiveSet, cube};
+use crate::maths::floor_i32;
 
 /// Blocks within `span` of a centre block along each axis.
 pub(super) struct Neighbourhood<'a> {
@@ -13,13 +14,7 @@ impl<'a> Neighbourhood<'a> {
         let span = radius.ceil() as i32;
         let [x, y, z] = center.0;
         let mut blocks = Vec::with_capacity((2 * span as usize + 1).pow(3));
-        for i in -span..=span {
-            for j in -span..=span {
-                for k in -span..=span {
-                    blocks.push(set.blocks().get(BlockKey([x + i, y + j, z + k])));
-                }
-            }
-        }
+        blocks.extend(cube(span).map(|[i, j, k]| set.blocks().get(BlockKey([x + i, y + j, z + k]))));
         Self { span, blocks }
     }
 
@@ -28,30 +23,28 @@ impl<'a> Neighbourhood<'a> {
         self.blocks.iter().copied().flatten()
     }
 
-    /// Calls `visit(squared distance, near)` for every primitive within `radius` of a place in the centre block, until
-    /// it returns true; returns whether it did.
-    pub(super) fn any_within(&self, local: [f32; 3], radius: f32, mut visit: impl FnMut(f32, &Near) -> bool) -> bool {
+    /// Whether `test` holds for any primitive within `radius` (at most the radius given at the start) of a place in
+    /// the centre block. The centre block comes first: that is where most searches end.
+    pub(super) fn any_within(&self, local: [f32; 3], radius: f32, mut test: impl FnMut(&Near) -> bool) -> bool {
         let side = 2 * self.span + 1;
         let limit = radius * radius;
-        // The few places whose ball leaves the looked-up cube by rounding lose nothing: radius ≤ span.
-        let range =
-            |v: f32| ((v - radius).floor() as i32).max(-self.span)..=((v + radius).floor() as i32).min(self.span);
-        for i in range(local[0]) {
-            for j in range(local[1]) {
-                for k in range(local[2]) {
-                    let index = ((i + self.span) * side + j + self.span) * side + k + self.span;
-                    let Some(block) = self.blocks[index as usize] else { continue };
-                    let corner = [i as f32 - local[0], j as f32 - local[1], k as f32 - local[2]];
-                    for near in &block.near {
-                        let d: [f32; 3] = std::array::from_fn(|axis| corner[axis] + near.local[axis]);
-                        let squared = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-                        if squared <= limit && visit(squared, near) {
-                            return true;
-                        }
-                    }
-                }
-            }
+        let mut any_in = |i: i32, j: i32, k: i32| {
+            let index = ((i + self.span) * side + j + self.span) * side + k + self.span;
+            let Some(block) = self.blocks[index as usize] else { return false };
+            let corner = [i as f32 - local[0], j as f32 - local[1], k as f32 - local[2]];
+            block.near.iter().any(|near| {
+                let d: [f32; 3] = std::array::from_fn(|axis| corner[axis] + near.local[axis]);
+                d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= limit && test(near)
+            })
+        };
+        if any_in(0, 0, 0) {
+            return true;
         }
-        false
+        let range = |v: f32| {
+            let (low, high) = (f64::from(v - radius), f64::from(v + radius));
+            floor_i32(low).max(-self.span)..=floor_i32(high).min(self.span)
+        };
+        range(local[0])
+            .any(|i| range(local[1]).any(|j| range(local[2]).any(|k| [i, j, k] != [0, 0, 0] && any_in(i, j, k))))
     }
 }

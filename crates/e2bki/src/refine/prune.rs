@@ -1,17 +1,18 @@
 //! Pruning: nearest observer first, each survivor removes the contradicting neighbours seen from much farther away.
 
 use super::survey::Contradiction;
-use crate::map::PrimitiveSet;
+use crate::map::{BlockKey, PrimitiveSet};
+use crate::primitive::block_of;
 
-/// Applies the contradictions by ascending range (ties: id); returns how many primitives were removed.
-pub(super) fn prune(set: &mut PrimitiveSet, mut contradictions: Vec<Contradiction>) -> usize {
+/// Applies the contradictions by ascending range (ties: id); returns the blocks of those removed.
+pub(super) fn prune(set: &mut PrimitiveSet, mut contradictions: Vec<Contradiction>) -> Vec<BlockKey> {
     contradictions
         .sort_unstable_by(|a, b| a.range.total_cmp(&b.range).then(a.id.cmp(&b.id)).then(a.target.cmp(&b.target)));
-    let mut removed = 0;
+    let mut removed = Vec::new();
     for found in contradictions {
         if set.core(found.slot).alive && set.core(found.target).alive {
+            removed.push(BlockKey(block_of(set.core(found.target).mean)));
             set.remove(found.target);
-            removed += 1;
         }
     }
     removed

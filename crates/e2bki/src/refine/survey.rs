@@ -1,12 +1,10 @@
 //! The parallel, read-only part of refinement: who takes part, who contradicts whom, who has somebody to absorb.
 
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
 
 use super::neighbourhood::Neighbourhood;
 use crate::config::{Config, Refinement};
 use crate::map::{BlockKey, Near, PrimitiveSet};
-use crate::primitive::block_of;
 
 /// Merges of the frame may move a contradicting primitive by this many merge radii before a survey is worth nothing.
 pub(super) const MARGIN: f64 = 2.0;
@@ -41,12 +39,10 @@ pub(super) struct Survey {
     pub(super) contradictions: Vec<Contradiction>,
 }
 
-pub(super) fn survey(set: &PrimitiveSet, fresh: &[u32], config: &Config) -> Survey {
-    let parts: Vec<Survey> = blocks_around(set, fresh, config.consistency_radius)
-        .par_iter()
-        .with_min_len(16)
-        .map(|key| survey_block(set, *key, config))
-        .collect();
+pub(super) fn survey(set: &mut PrimitiveSet, config: &Config) -> Survey {
+    let blocks = set.near_fresh(config.consistency_radius);
+    let set = &*set;
+    let parts: Vec<Survey> = blocks.par_iter().with_min_len(16).map(|key| survey_block(set, *key, config)).collect();
     let mut all = Survey::default();
     for part in parts {
         all.members.extend(part.members);
@@ -54,30 +50,6 @@ pub(super) fn survey(set: &PrimitiveSet, fresh: &[u32], config: &Config) -> Surv
     }
     all.members.par_sort_unstable_by_key(|member| member.id);
     all
-}
-
-/// Blocks that may hold a primitive within `radius` of a fresh one, sorted.
-fn blocks_around(set: &PrimitiveSet, fresh: &[u32], radius: f64) -> Vec<BlockKey> {
-    let own: FxHashSet<BlockKey> = fresh.iter().map(|slot| BlockKey(block_of(set.core(*slot).mean))).collect();
-    let mut own: Vec<BlockKey> = own.into_iter().collect();
-    own.sort_unstable();
-    let span = radius.ceil() as i32;
-    let mut keys = FxHashSet::default();
-    for BlockKey([x, y, z]) in own {
-        for i in -span..=span {
-            for j in -span..=span {
-                for k in -span..=span {
-                    let key = BlockKey([x + i, y + j, z + k]);
-                    if !keys.contains(&key) && set.blocks().get(key).is_some() {
-                        keys.insert(key);
-                    }
-                }
-            }
-        }
-    }
-    let mut keys: Vec<BlockKey> = keys.into_iter().collect();
-    keys.sort_unstable();
-    keys
 }
 
 fn survey_block(set: &PrimitiveSet, key: BlockKey, config: &Config) -> Survey {
@@ -92,8 +64,7 @@ fn survey_block(set: &PrimitiveSet, key: BlockKey, config: &Config) -> Survey {
     let mixed = labels.count_ones() > 1 || set.classes() > 64;
     let farthest = around.blocks().flat_map(|block| &block.near).fold(0.0_f32, |most, near| most.max(near.range));
     for near in &block.near {
-        let takes_part =
-            set.is_fresh(near) || around.any_within(near.local, consistency, |_, other| set.is_fresh(other));
+        let takes_part = set.is_fresh(near) || around.any_within(near.local, consistency, |other| set.is_fresh(other));
         if !takes_part {
             continue;
         }
@@ -101,22 +72,22 @@ fn survey_block(set: &PrimitiveSet, key: BlockKey, config: &Config) -> Survey {
         let partner = |other: &Near| other.label == near.label && other.slot != near.slot;
         let mut member = Member { id, slot: near.slot, has_partner: false, contradicted: false, partners: Vec::new() };
         if config.refinement == Refinement::OnePass {
-            around.any_within(near.local, merge, |_, other| {
+            around.any_within(near.local, merge, |other| {
                 if partner(other) {
                     member.partners.push(other.slot);
                 }
                 false
             });
             member.contradicted =
-                mixed && around.any_within(near.local, consistency, |_, other| other.label != near.label);
+                mixed && around.any_within(near.local, consistency, |other| other.label != near.label);
         } else {
-            member.has_partner = config.merge && around.any_within(near.local, merge, |_, other| partner(other));
+            member.has_partner = config.merge && around.any_within(near.local, merge, |other| partner(other));
             member.contradicted = member.has_partner
                 && mixed
-                && around.any_within(near.local, consistency - margin, |_, other| other.label != near.label);
+                && around.any_within(near.local, consistency - margin, |other| other.label != near.label);
         }
         if config.prune && mixed && farthest > ratio * near.range {
-            around.any_within(near.local, consistency, |_, other| {
+            around.any_within(near.local, consistency, |other| {
                 if other.label != near.label && other.range > ratio * near.range {
                     let (range, slot, target) = (near.range, near.slot, other.slot);
                     survey.contradictions.push(Contradiction { range, id, slot, target });

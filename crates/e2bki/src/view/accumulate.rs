@@ -35,7 +35,7 @@ impl Accumulated {
         let added: Vec<Vec<f32>> = touched
             .par_iter()
             .map_init(Scratch::default, |scratch, (block, mask)| {
-                self.lattice.evaluate(frame, self.terms, self.distance, *block, mask, scratch);
+                self.lattice.evaluate(frame, self.terms, self.distance, (*block, mask), true, scratch);
                 scratch.sums.clone()
             })
             .collect();

@@ -49,10 +49,6 @@ impl Belief {
         }
     }
 
-    pub(crate) fn parts(&self) -> (u16, [f32; 3]) {
-        (self.label, [self.label_evidence, self.evidence, self.weighted_uncertainty])
-    }
-
     pub(crate) fn of_parts(
         terms: Terms,
         label: u16,

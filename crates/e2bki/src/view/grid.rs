@@ -7,9 +7,10 @@ use rustc_hash::FxHashMap;
 
 use super::belief::{Belief, Terms};
 use super::evaluate::Scratch;
-use super::raster::{Lattice, Mask};
+use super::raster::{Lattice, Mask, VOLUME};
 use crate::config::Distance;
 use crate::map::{Aabb, BlockKey, PrimitiveSet};
+use crate::maths::argmax;
 
 /// A voxel of the live view.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,8 +63,8 @@ impl LiveGrid {
         let fresh: Vec<Packed> = stale
             .par_iter()
             .map_init(Scratch::default, |scratch, (block, mask)| {
-                self.lattice.evaluate(set, self.terms, self.distance, *block, mask, scratch);
-                pack(self.blocks.get(block), mask, self.terms, &scratch.sums)
+                self.lattice.evaluate(set, self.terms, self.distance, (*block, mask), false, scratch);
+                pack(self.blocks.get(block), mask, scratch)
             })
             .collect();
         let mut updated = 0;
@@ -100,27 +101,28 @@ impl LiveGrid {
 
 /// Voxel numbers of the set bits, ascending.
 fn bits(mask: &Mask) -> impl Iterator<Item = usize> + '_ {
-    (0..512).filter(|voxel| mask[voxel >> 6] >> (voxel & 63) & 1 == 1)
+    (0..VOLUME).filter(|voxel| mask[voxel >> 6] >> (voxel & 63) & 1 == 1)
 }
 
 /// The old voxels outside of the mask and the new ones inside of it.
-fn pack(old: Option<&Packed>, stale: &Mask, terms: Terms, sums: &[f32]) -> Packed {
+fn pack(old: Option<&Packed>, stale: &Mask, scratch: &Scratch) -> Packed {
+    let stride = scratch.stride();
+    let fresh = |voxel: usize| {
+        let row = scratch.sums.get(voxel * stride..(voxel + 1) * stride)?;
+        let (sums, rest) = row.split_at(stride - 2);
+        let label = argmax(sums);
+        (rest[0] > 0.0).then(|| Stored { values: [sums[label], rest[0], rest[1]], label: scratch.classes[label] })
+    };
     let mut packed = Packed::default();
     let mut kept = old.into_iter().flat_map(|old| bits(&old.mask).zip(&old.voxels)).peekable();
-    for layer in 0..8 {
-        let candidates = stale[layer] | old.map_or(0, |old| old.mask[layer]);
-        for bit in (0..64).filter(|bit| candidates >> bit & 1 == 1) {
+    for (layer, stale) in stale.iter().enumerate() {
+        let mut candidates = stale | old.map_or(0, |old| old.mask[layer]);
+        while candidates != 0 {
+            let bit = candidates.trailing_zeros() as usize;
+            candidates &= candidates - 1;
             let voxel = layer * 64 + bit;
             let before = kept.next_if(|(number, _)| *number == voxel).map(|(_, stored)| *stored);
-            let now = if stale[layer] >> bit & 1 == 0 {
-                before
-            } else {
-                sums.get(voxel * terms.stride()..(voxel + 1) * terms.stride())
-                    .filter(|row| row[terms.classes] > 0.0)
-                    .map(|row| Belief::of_sums(terms, row).parts())
-                    .map(|(label, values)| Stored { values, label })
-            };
-            if let Some(stored) = now {
+            if let Some(stored) = if stale >> bit & 1 == 1 { fresh(voxel) } else { before } {
                 packed.mask[layer] |= 1 << bit;
                 packed.voxels.push(stored);
             }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::belief::{Beliefs, Terms};
-use super::evaluate::{Hits, MOST_PLACES, Places, Scratch};
+use super::evaluate::{Hits, MOST_PLACES, Places, ROW, Scratch};
 use crate::config::Distance;
 use crate::map::{BlockKey, Core, PrimitiveSet};
 use crate::primitive::block_of;
@@ -45,32 +45,35 @@ fn evaluate_group(
     group: &[(BlockKey, u32)],
     scratch: &mut Scratch,
 ) {
-    scratch.clear_sums(group.len(), terms);
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-    for (_, i) in group {
+    let mut chunks = vec![[[0.0; ROW]; 3]; group.len().div_ceil(ROW)];
+    for (place, (_, i)) in group.iter().enumerate() {
         for (axis, v) in points[*i as usize].into_iter().enumerate() {
             low[axis] = low[axis].min(v);
             high[axis] = high[axis].max(v);
+            chunks[place / ROW][axis][place % ROW] = v;
         }
     }
     set.supports_in(low, high, &mut scratch.found);
-    scratch.add_found(set, terms, distance, &Group { points, group });
+    scratch.sum_all_classes(terms);
+    scratch.add_found(set, distance, group.len(), &Group { chunks, len: group.len() });
 }
 
-/// Points of one block.
-struct Group<'a> {
-    points: &'a [[f64; 3]],
-    group: &'a [(BlockKey, u32)],
+/// Points of one block, eight by eight.
+struct Group {
+    chunks: Vec<[[f64; ROW]; 3]>,
+    len: usize,
 }
 
-impl Places for Group<'_> {
+impl Places for Group {
+    #[inline(always)]
     fn within(&self, core: &Core, hits: &mut Hits) {
-        let half = core.form.half_box;
-        for (place, (_, i)) in self.group.iter().enumerate() {
-            let point = self.points[*i as usize];
-            let offset: [f32; 3] = std::array::from_fn(|axis| (point[axis] - core.mean[axis]) as f32);
-            let within = (0..3).fold(true, |all, axis| all & (offset[axis].abs() <= half[axis]));
-            hits.offer(offset, place as u16, within);
+        for (number, chunk) in self.chunks.iter().enumerate() {
+            let [x, y, z]: [[f32; ROW]; 3] =
+                std::array::from_fn(|axis| std::array::from_fn(|lane| (chunk[axis][lane] - core.mean[axis]) as f32));
+            let first = number * ROW;
+            let filled = 0xff_u8 >> (ROW - ROW.min(self.len - first));
+            hits.offer(&x, &y, &z, filled, first as u16);
         }
     }
 }

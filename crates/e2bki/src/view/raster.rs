@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::belief::{Beliefs, Terms};
-use super::evaluate::{Hits, Places, Scratch};
+use super::evaluate::{Hits, Places, ROW, Scratch};
 use crate::config::Distance;
 use crate::map::{Aabb, BlockKey, Core, PrimitiveSet};
 use crate::maths::floor_i32;
@@ -73,27 +73,30 @@ impl Lattice {
         }
     }
 
-    /// Sums of the posterior at the masked voxels of a block; left in `scratch.sums`.
+    /// Sums of the posterior at the masked voxels of a block, left in `scratch`: of all classes, or only of those that
+    /// can be the most likely one. Empty if nothing reaches the block.
     pub(crate) fn evaluate(
         &self,
         set: &PrimitiveSet,
         terms: Terms,
         distance: Distance,
-        block: BlockKey,
-        mask: &Mask,
+        (block, mask): (BlockKey, &Mask),
+        all_classes: bool,
         scratch: &mut Scratch,
     ) {
         let centers: [[f64; 8]; 3] =
             std::array::from_fn(|axis| std::array::from_fn(|i| self.center(block.0[axis] * SIDE + i as i32, axis)));
-        let low = centers.map(|c| c[0]);
-        let high = centers.map(|c| c[7]);
-        set.supports_in(low, high, &mut scratch.found);
+        set.supports_in(centers.map(|c| c[0]), centers.map(|c| c[7]), &mut scratch.found);
         if scratch.found.is_empty() {
             scratch.sums.clear();
             return;
         }
-        scratch.clear_sums(VOLUME, terms);
-        scratch.add_found(set, terms, distance, &BlockVoxels { lattice: *self, block, mask, centers });
+        if all_classes {
+            scratch.sum_all_classes(terms);
+        } else {
+            scratch.sum_plausible_classes(set, terms);
+        }
+        scratch.add_found(set, distance, VOLUME, &BlockVoxels { lattice: *self, block, mask, centers });
     }
 }
 
@@ -106,22 +109,23 @@ struct BlockVoxels<'a> {
 }
 
 impl Places for BlockVoxels<'_> {
+    #[inline(always)]
     fn within(&self, core: &Core, hits: &mut Hits) {
         let support = Aabb::of_support(core);
         let clip = |axis: usize| self.lattice.clip(support.low[axis], support.high[axis], self.block, axis);
         let (xs, ys, zs) = (clip(0), clip(1), clip(2));
-        let offset = |axis: usize, i: i32| (self.centers[axis][i as usize] - core.mean[axis]) as f32;
-        let mut offset_x = [0.0; 8];
-        xs.clone().for_each(|x| offset_x[x as usize] = offset(0, x));
-        for z in zs {
-            let offset_z = offset(2, z);
-            for y in ys.clone() {
-                let row = self.mask[z as usize] >> (8 * y) & 0xff;
-                let offset_y = offset(1, y);
-                let first = (SIDE * y + SIDE * SIDE * z) as u16;
-                for x in xs.clone() {
-                    hits.offer([offset_x[x as usize], offset_y, offset_z], first + x as u16, row >> x & 1 == 1);
-                }
+        if xs.is_empty() {
+            return;
+        }
+        let offset = |axis: usize, i: usize| (self.centers[axis][i] - core.mean[axis]) as f32;
+        let x: [f32; ROW] = std::array::from_fn(|i| offset(0, i));
+        let columns = (0xff_u8 >> (8 - xs.len())) << xs.start;
+        for k in zs {
+            let z = [offset(2, k as usize); ROW];
+            for j in ys.clone() {
+                let y = [offset(1, j as usize); ROW];
+                let row = (self.mask[k as usize] >> (8 * j)) as u8;
+                hits.offer(&x, &y, &z, row & columns, (SIDE * j + SIDE * SIDE * k) as u16);
             }
         }
     }
@@ -169,7 +173,7 @@ pub(crate) fn rasterise(
     let parts: Vec<(Vec<[f64; 3]>, Vec<f32>)> = blocks
         .par_iter()
         .map_init(Scratch::default, |scratch, (block, mask)| {
-            lattice.evaluate(set, terms, distance, *block, mask, scratch);
+            lattice.evaluate(set, terms, distance, (*block, mask), true, scratch);
             let (mut centers, mut sums) = (Vec::new(), Vec::new());
             for (voxel, row) in scratch.sums.chunks_exact(stride).enumerate() {
                 if row[terms.classes] > 0.0 {

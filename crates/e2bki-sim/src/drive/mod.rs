@@ -1,0 +1,15 @@
+//! Drives: a vehicle with its sensors on a route through a world, frame by frame, in memory.
+
+mod frame;
+mod options;
+mod recorder;
+mod rig;
+mod standard;
+mod trajectory;
+
+pub use frame::SimFrame;
+pub use options::{CameraKind, DriveOptions, Noise};
+pub use recorder::{Drive, FRAME_S};
+pub use rig::Rig;
+pub use standard::{Split, Standard, StandardDrive};
+pub use trajectory::Trajectory;

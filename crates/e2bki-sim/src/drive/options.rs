@@ -1,0 +1,93 @@
+//! Everything that defines a drive. Two drives with equal options give equal bytes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::SimError;
+use crate::sensor::{Lighting, Sensor};
+use crate::world::{Season, WorldKind, WorldProfile};
+
+/// Which camera, and where it sits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CameraKind {
+    /// RELLIS-3D: 1920 × 1200, Brown distortion; the LiDAR frame looks backwards.
+    Rellis,
+    /// KITTI-360: 1408 × 376, rectified; the LiDAR frame looks forwards.
+    Kitti360,
+}
+
+/// Size of an error in position and direction.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Noise {
+    /// One sigma of each coordinate, metres.
+    pub position_m: f64,
+    /// One sigma of each angle, radians.
+    pub angle_rad: f64,
+}
+
+/// Definition of a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DriveOptions {
+    /// What the world is like.
+    pub world: WorldProfile,
+    /// Seed of world, traffic and all noise.
+    pub seed: u64,
+    /// Time of year.
+    pub season: Season,
+    /// Light over the drive.
+    pub lighting: Lighting,
+    /// LiDAR.
+    pub sensor: Sensor,
+    /// LiDAR columns per turn; the sensor's own number when absent.
+    pub columns: Option<usize>,
+    /// Camera.
+    pub camera: CameraKind,
+    /// Image width in pixels; height follows the camera's shape.
+    pub image_width: usize,
+    /// Usual speed, m/s.
+    pub cruise_mps: f64,
+    /// Points are stored as measured during the turn (true) or as if the turn took no time (false).
+    pub skew: bool,
+    /// Error of the reported poses.
+    pub pose_noise: Noise,
+    /// Fixed error of the reported camera–LiDAR calibration.
+    pub calibration_error: Noise,
+}
+
+impl DriveOptions {
+    /// A drive through a world in which every class of its kind occurs, with the camera that goes with it.
+    pub fn new(kind: WorldKind, seed: u64, sensor: Sensor) -> DriveOptions {
+        let (camera, image_width, cruise_mps) = match kind {
+            WorldKind::Offroad => (CameraKind::Rellis, 640, 3.0),
+            WorldKind::Urban => (CameraKind::Kitti360, 1408, 8.0),
+        };
+        DriveOptions {
+            world: WorldProfile::full(kind),
+            seed,
+            season: Season::Summer,
+            lighting: Lighting::Sunny,
+            sensor,
+            columns: None,
+            camera,
+            image_width,
+            cruise_mps,
+            skew: false,
+            pose_noise: Noise::default(),
+            calibration_error: Noise::default(),
+        }
+    }
+
+    /// Checks every number.
+    pub fn check(&self) -> Result<(), SimError> {
+        let within = |what, given: f64, low: f64, high: f64| {
+            if given >= low && given <= high { Ok(()) } else { Err(SimError::OutOfRange { what, given, low, high }) }
+        };
+        within("LiDAR columns", self.columns.unwrap_or(1024) as f64, 16.0, 8192.0)?;
+        within("image width", self.image_width as f64, 32.0, 4096.0)?;
+        within("cruise speed (m/s)", self.cruise_mps, 0.1, 40.0)?;
+        within("pose noise (m)", self.pose_noise.position_m, 0.0, 10.0)?;
+        within("pose noise (rad)", self.pose_noise.angle_rad, 0.0, 1.0)?;
+        within("calibration error (m)", self.calibration_error.position_m, 0.0, 10.0)?;
+        within("calibration error (rad)", self.calibration_error.angle_rad, 0.0, 1.0)
+    }
+}

@@ -1,0 +1,23 @@
+//! Worlds grown from a seed: a route without end, and the landscape along it.
+//! Every tile is a pure function of the seed, so the world is unbounded and memory holds only what is near.
+
+mod buildings;
+mod landscape;
+mod offroad;
+mod plants;
+mod profile;
+mod props;
+mod route;
+mod segment;
+mod street;
+mod traffic;
+mod tree;
+mod urban;
+mod vehicles;
+mod window;
+mod world_cache;
+
+pub use profile::{OffroadProfile, Season, UrbanProfile, WorldKind, WorldProfile};
+pub use route::{Route, RoutePoint};
+pub use window::{Fix, RouteWindow};
+pub use world_cache::World;

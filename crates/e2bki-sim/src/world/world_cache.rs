@@ -1,0 +1,105 @@
+//! The world as the sensors meet it: tiles made on demand, kept while near, dropped when far.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use super::landscape::Landscape;
+use super::traffic::Traffic;
+use super::{Route, RouteWindow, Season, WorldProfile};
+use crate::maths::Vec3;
+use crate::scene::{TILE_M, Tile, TileKey, View};
+
+/// Tiles kept before the farthest are dropped: about four times what one view needs.
+const KEPT_TILES: usize = 360;
+
+/// A world without end.
+pub struct World {
+    route: Route,
+    landscape: Arc<Landscape>,
+    traffic: Option<Traffic>,
+    tiles: Mutex<BTreeMap<TileKey, Arc<Tile>>>,
+}
+
+impl World {
+    /// The world of a seed.
+    pub fn new(seed: u64, profile: &WorldProfile, season: Season, cruise: f64) -> World {
+        let route = Route::new(seed, profile.kind(), cruise);
+        let landscape = Arc::new(Landscape::new(seed, profile, season, &route));
+        let traffic = match profile {
+            WorldProfile::Urban(p) => Some(Traffic::new(seed, *p)),
+            WorldProfile::Offroad(_) => None,
+        };
+        World { route, landscape, traffic, tiles: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// The centre line of road or trail.
+    pub fn route(&self) -> &Route {
+        &self.route
+    }
+
+    fn make(&self, key: TileKey) -> Tile {
+        let x = key.corner()[0];
+        let window = RouteWindow::new(&self.route, x, x + TILE_M);
+        let solids = self.landscape.solids(key, &window);
+        Tile::build(key, self.landscape.nodes(key, &window), solids)
+    }
+
+    /// Ground height at a world position.
+    pub fn ground_height(&self, x: f64, y: f64) -> f64 {
+        let key = TileKey::of(x, y);
+        let found = self.tiles.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let tile = found.unwrap_or_else(|| {
+            let tile = Arc::new(self.make(key));
+            self.remember(key, &[key], std::slice::from_ref(&tile));
+            tile
+        });
+        tile.ground.height(x, y)
+    }
+
+    /// Everything within `reach_m` of `center` at `time`; `driven_m` is where the vehicle is along the route.
+    pub fn view(&self, center: Vec3, reach_m: f64, time: f64, driven_m: f64) -> View {
+        let middle = TileKey::of(center.x, center.y);
+        let reach = (reach_m / TILE_M).ceil().max(1.0) as i32;
+        let low = TileKey { x: middle.x - reach, y: middle.y - reach };
+        let across = (2 * reach + 1) as usize;
+        let keys: Vec<TileKey> = (0..across * across)
+            .map(|k| TileKey { x: low.x + (k % across) as i32, y: low.y + (k / across) as i32 })
+            .collect();
+        let known: Vec<Option<Arc<Tile>>> = {
+            let tiles = self.tiles.lock().unwrap_or_else(PoisonError::into_inner);
+            keys.iter().map(|key| tiles.get(key).cloned()).collect()
+        };
+        let tiles: Vec<Arc<Tile>> =
+            keys.par_iter().zip(known).map(|(key, tile)| tile.unwrap_or_else(|| Arc::new(self.make(*key)))).collect();
+        self.remember(middle, &keys, &tiles);
+        let movers = match &self.traffic {
+            Some(traffic) => traffic.movers(&self.route, time, driven_m, reach_m, |x, y| self.ground_height(x, y)),
+            None => Vec::new(),
+        };
+        let landscape = Arc::clone(&self.landscape);
+        View::new(low, across, tiles, movers, Arc::new(move |p, sample| landscape.material(p, sample)))
+    }
+
+    fn remember(&self, middle: TileKey, keys: &[TileKey], fresh: &[Arc<Tile>]) {
+        let mut tiles = self.tiles.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, tile) in keys.iter().zip(fresh) {
+            tiles.entry(*key).or_insert_with(|| Arc::clone(tile));
+        }
+        if tiles.len() > KEPT_TILES {
+            let mut by_distance: Vec<(i32, TileKey)> =
+                tiles.keys().map(|key| ((key.x - middle.x).abs().max((key.y - middle.y).abs()), *key)).collect();
+            by_distance.sort();
+            for (_, key) in &by_distance[KEPT_TILES / 2..] {
+                tiles.remove(key);
+            }
+        }
+    }
+
+    /// Bytes held by tiles, and their number.
+    pub fn cached(&self) -> (usize, usize) {
+        let tiles = self.tiles.lock().unwrap_or_else(PoisonError::into_inner);
+        (tiles.values().map(|tile| tile.byte_size()).sum(), tiles.len())
+    }
+}

@@ -1,0 +1,33 @@
+//! The layouts that can be written.
+
+use serde::{Deserialize, Serialize};
+
+use crate::SimError;
+
+/// On-disk layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// RELLIS-3D.
+    Rellis3d,
+    /// KITTI-360.
+    Kitti360,
+    /// SemanticKITTI.
+    SemanticKitti,
+}
+
+impl std::str::FromStr for Format {
+    type Err = SimError;
+    fn from_str(name: &str) -> Result<Format, SimError> {
+        match name {
+            "rellis3d" => Ok(Format::Rellis3d),
+            "kitti360" => Ok(Format::Kitti360),
+            "semantickitti" => Ok(Format::SemanticKitti),
+            _ => Err(SimError::UnknownName {
+                what: "format",
+                given: name.into(),
+                known: "rellis3d, kitti360, semantickitti",
+            }),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What a layout must be able to do; [`super::simulate`] drives it frame by frame.
+
+use std::path::Path;
+
+use super::{Format, Sequence, kitti360, rellis3d, semantickitti};
+use crate::drive::{Drive, SimFrame, Split};
+use crate::sensor::SimImage;
+use crate::{SimError, drive};
+
+/// One sequence being written.
+pub(super) trait Layout {
+    /// Calibration, poses and times; called once before any frame.
+    fn begin(&mut self, drive: &Drive) -> Result<(), SimError>;
+    /// True when every file of the frame is there.
+    fn is_done(&self, index: usize) -> bool;
+    /// True when the frame's scan is needed although its files are there.
+    fn wants_scan(&self, index: usize) -> bool;
+    /// Takes a frame; `image` is absent when the frame's files are already there or images are off.
+    fn take(&mut self, drive: &Drive, frame: &SimFrame, image: Option<&SimImage>, done: bool) -> Result<(), SimError>;
+}
+
+/// The layout of a sequence.
+pub(super) fn open(format: Format, out: &Path, sequence: &Sequence, images: bool) -> Box<dyn Layout> {
+    match format {
+        Format::Rellis3d => Box::new(rellis3d::Writer::new(out, sequence, images)),
+        Format::Kitti360 => Box::new(kitti360::Writer::new(out, sequence, images)),
+        Format::SemanticKitti => Box::new(semantickitti::Writer::new(out, sequence, images)),
+    }
+}
+
+/// Lists for each part of the dataset, for layouts that have such files.
+pub(super) fn write_lists(format: Format, out: &Path, sequences: &[Sequence], images: bool) -> Result<(), SimError> {
+    match format {
+        Format::Rellis3d => rellis3d::write_lists(out, sequences),
+        Format::Kitti360 if images => kitti360::write_lists(out, sequences),
+        Format::Kitti360 | Format::SemanticKitti => Ok(()),
+    }
+}
+
+/// Part a frame belongs to: the sequence's, or 70 / 10 / 20 of its frames in order.
+pub(super) fn split_of(sequence: &Sequence, index: usize) -> Split {
+    sequence.split.unwrap_or({
+        if index * 10 < sequence.frames * 7 {
+            Split::Train
+        } else if index * 10 < sequence.frames * 8 {
+            Split::Validation
+        } else {
+            Split::Test
+        }
+    })
+}
+
+/// Time of a frame, seconds.
+pub(super) fn time_of(index: usize) -> f64 {
+    index as f64 * drive::FRAME_S
+}

@@ -1,0 +1,58 @@
+//! From sums to everything that is derived from them.
+
+use super::slots::Core;
+use crate::config::{Config, Distance, Shape};
+use crate::maths::{exp, mahalanobis_threshold_2d, mahalanobis_threshold_3d};
+use crate::primitive::{Ellipsoid, Form, opinion_of};
+
+/// How sums become an ellipsoid, an opinion and a kernel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Recipe {
+    /// Mahalanobis threshold of the ellipsoid (paper: τ).
+    tau: f64,
+    shape: Shape,
+    distance: Distance,
+    /// ℓβ, metres.
+    reach: f64,
+}
+
+impl Recipe {
+    pub(crate) fn solid(config: &Config) -> Self {
+        Self {
+            tau: mahalanobis_threshold_3d(config.ellipsoid_mass),
+            shape: config.shape,
+            distance: config.distance,
+            reach: config.length_scale * config.uncertainty_sensitivity,
+        }
+    }
+
+    pub(crate) fn planar(config: &Config) -> Self {
+        Self { tau: mahalanobis_threshold_2d(config.ellipsoid_mass), ..Self::solid(config) }
+    }
+
+    pub(crate) fn ellipsoid(&self, core: &Core) -> Ellipsoid {
+        Ellipsoid::of_gaussian(core.mean, core.sums.covariance(), self.tau, self.shape)
+    }
+
+    /// Derives everything from the sums.
+    pub(crate) fn derive(&self, core: &mut Core, log_evidence: &[f64], probability: &mut [f32]) {
+        core.mean = core.sums.mean();
+        let opinion = opinion_of(log_evidence, probability);
+        core.label = opinion.label as u16;
+        core.plausible = plausible(probability);
+        core.uncertainty = opinion.uncertainty as f32;
+        core.ln_uncertainty = opinion.ln_uncertainty as f32;
+        let reach = if core.muted { 0.0 } else { self.reach * exp(1.0 - opinion.uncertainty) };
+        core.form = Form::new(&self.ellipsoid(core), reach, self.distance);
+    }
+}
+
+/// Classes that can be the most likely one where this primitive reaches: the winner of a mixture has at least 1/C of
+/// it, so a class below 1/C in every part cannot win.
+fn plausible(probability: &[f32]) -> u64 {
+    if probability.len() > 64 {
+        return u64::MAX;
+    }
+    let least = 0.99 / probability.len() as f32;
+    probability.iter().enumerate().fold(0, |bits, (class, p)| bits | u64::from(*p >= least) << class)
+}
