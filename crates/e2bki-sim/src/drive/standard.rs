@@ -86,7 +86,7 @@ impl Standard {
         match self {
             Standard::RellisLike => DriveOptions {
                 world: WorldProfile::Offroad(OffroadProfile {
-                    paved_share: 0.28,
+                    paved_share: 0.34,
                     unpaved_share: 0.0,
                     dirt_patches: true,
                     puddle_chance: 0.65,

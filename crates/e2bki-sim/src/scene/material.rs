@@ -57,7 +57,7 @@ impl Material {
         use Material::*;
         match self {
             Sky => 0.0,
-            Water => 0.04,
+            Water => 0.07,
             Asphalt => 0.17,
             LanePaint => 0.60,
             Concrete => 0.32,

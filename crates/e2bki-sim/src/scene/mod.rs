@@ -1,11 +1,13 @@
 //! Geometry a ray can hit: a height raster for the ground plus analytic shapes, in 32 m tiles.
 //! One walk over 4 m columns finds the nearest hit; columns whose top lies below the ray are skipped.
 
+mod flat;
+mod foliage;
 mod ground;
 mod material;
 mod ray;
+mod round;
 mod shape;
-mod shapes;
 mod tile;
 mod view;
 mod walk;

@@ -1,7 +1,7 @@
 //! Analytic shapes and the solids built from them.
 //! Each shape answers one question: where in `(t_min, t_max)` does a ray first enter its surface?
 
-use super::{Material, Ray, Surface, shapes};
+use super::{Material, Ray, Surface, flat, foliage, round};
 use crate::maths::{Vec3, vec3};
 
 /// Smallest distance at which a hit counts, so that a ray leaving a surface does not meet it again.
@@ -101,18 +101,28 @@ impl Shape {
     #[inline]
     pub fn intersect(&self, ray: &Ray, t_max: f64) -> Option<Surface> {
         match *self {
-            Shape::Ellipsoid { center, radii } => shapes::ellipsoid(ray, t_max, center, radii),
+            Shape::Ellipsoid { center, radii } => round::ellipsoid(ray, t_max, center, radii),
             Shape::Foliage { center, radii, density, cell_m, seed } => {
-                shapes::foliage(ray, t_max, &shapes::Leaves { center, radii, density, cell_m, seed })
+                foliage::foliage(ray, t_max, &foliage::Leaves { center, radii, density, cell_m, seed })
             }
-            Shape::Cuboid { center, half, turn } => shapes::cuboid(ray, t_max, center, half, turn),
-            Shape::Cylinder { start, axis, length, radius } => {
-                shapes::cylinder(ray, t_max, start, axis, length, radius)
-            }
-            Shape::Cone { base, radius, height } => shapes::cone(ray, t_max, base, radius, height),
-            Shape::Gable { base, half, turn } => shapes::gable(ray, t_max, base, half, turn),
+            Shape::Cuboid { center, half, turn } => flat::cuboid(ray, t_max, center, half, turn),
+            Shape::Cylinder { start, axis, length, radius } => round::cylinder(ray, t_max, start, axis, length, radius),
+            Shape::Cone { base, radius, height } => round::cone(ray, t_max, base, radius, height),
+            Shape::Gable { base, half, turn } => flat::gable(ray, t_max, base, half, turn),
             Shape::Panel { center, half_length, half_height, turn, lattice } => {
-                shapes::panel(ray, t_max, center, [half_length, half_height], turn, lattice)
+                flat::panel(ray, t_max, center, [half_length, half_height], turn, lattice)
+            }
+        }
+    }
+
+    /// Radius, seen from above, of a circle around the middle of [`Self::bounds`] that holds the shape.
+    pub fn flat_radius(&self) -> f64 {
+        match *self {
+            Shape::Ellipsoid { radii, .. } | Shape::Foliage { radii, .. } => radii.x.max(radii.y),
+            Shape::Cone { radius, .. } => radius,
+            _ => {
+                let (low, high) = self.bounds();
+                0.5 * (high.x - low.x).hypot(high.y - low.y)
             }
         }
     }

@@ -45,12 +45,15 @@ pub(super) struct Column {
     pub last: u32,
 }
 
-/// Entry of a column's list: which solid, and the heights it spans.
+/// Entry of a column's list: which solid, the heights it spans, and an upright cylinder around it (tile-local centre
+/// and radius). Most rays are turned away by these numbers without looking at the solid.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub solid: u32,
     pub low: f32,
     pub high: f32,
+    pub center: [f32; 2],
+    pub radius: f32,
 }
 
 /// One square of the world.
@@ -79,7 +82,14 @@ impl Tile {
             if i0 > i1 || j0 > j1 {
                 continue;
             }
-            let entry = Entry { solid: solids.len() as u32, low: low.z as f32 - 0.01, high: high.z as f32 + 0.01 };
+            let middle = (low + high) * 0.5;
+            let entry = Entry {
+                solid: solids.len() as u32,
+                low: low.z as f32 - 0.01,
+                high: high.z as f32 + 0.01,
+                center: [(middle.x - corner[0]) as f32, (middle.y - corner[1]) as f32],
+                radius: solid.shape.flat_radius() as f32 + 0.01,
+            };
             solids.push(solid);
             for j in j0 as usize..=j1 as usize {
                 for i in i0 as usize..=i1 as usize {

@@ -152,6 +152,7 @@ impl View {
         };
         let (step_x, mut next_x, delta_x) = setup(px, i, d.x);
         let (step_y, mut next_y, delta_y) = setup(py, j, d.y);
+        let flat = (d.x as f32, d.y as f32, d.x.hypot(d.y) as f32 + 1e-6);
         let mut t = 0.0;
         while (0..columns).contains(&i) && (0..columns).contains(&j) && t < limit {
             let exit = next_x.min(next_y).min(limit);
@@ -165,8 +166,12 @@ impl View {
             let tile = &self.tiles[tile_index];
             let column = &tile.columns[(j_ % COLUMNS) * COLUMNS + i_ % COLUMNS];
             if low < column.top {
+                let from = [(o.x - tile.ground.corner[0]) as f32, (o.y - tile.ground.corner[1]) as f32];
+                let (lowest, highest) = (low as f32, high as f32);
                 for entry in &tile.entries[column.first as usize..column.last as usize] {
-                    if f64::from(entry.high) < low || f64::from(entry.low) > high {
+                    let [x, y] = [entry.center[0] - from[0], entry.center[1] - from[1]];
+                    let miss = (x * flat.1 - y * flat.0).abs() > entry.radius * flat.2;
+                    if miss || entry.high < lowest || entry.low > highest {
                         continue;
                     }
                     if let Some(surface) = tile.solids[entry.solid as usize].shape.intersect(ray, limit) {

@@ -31,7 +31,7 @@ impl Part {
     pub(super) fn reflected(&self) -> f64 {
         let m = self.hit.material;
         if m.is_specular() {
-            return m.reflectance() * if self.cosine > 0.92 { 6.0 } else { 0.25 };
+            return m.reflectance() * if self.cosine > 0.92 { 6.0 } else { 0.5 };
         }
         let rough = if m.is_plant() { 0.55 } else { 0.22 };
         m.reflectance() * (rough + (1.0 - rough) * self.cosine)

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::albedo::albedo;
 use super::{Camera, Light};
 use crate::classes::class_of;
-use crate::maths::{Rigid, Vec3, hash2, noise1, noise2, noise3, normal_from};
+use crate::maths::{Rigid, Vec3, hash2, noise1, noise2, noise3};
 use crate::scene::{Hit, Material, Ray, View};
 use crate::world::{Season, WorldKind};
 
@@ -95,7 +95,9 @@ fn shade_pixel(scene: &Scene<'_>, direction: Vec3, column: usize, row: usize) ->
     let gain = scene.light.exposure * (1.0 - 0.35 * (u * u + v * v));
     let noise = hash2(scene.seed, column as i64, row as i64);
     let rgb = std::array::from_fn(|k| {
-        let grain = 0.012 * normal_from(noise.rotate_left(21 * k as u32)) as f32;
+        // Sum of four bytes: close enough to a normal value, and cheap.
+        let bytes = noise.rotate_left(21 * k as u32).to_le_bytes();
+        let grain = bytes[..4].iter().map(|b| f32::from(*b) - 127.5).sum::<f32>() * (0.012 / 148.0);
         tone(color[k] * gain).map_or(0, |v| ((v + grain).clamp(0.0, 1.0) * 255.0 + 0.5) as u8)
     });
     Pixel { rgb, material, object, range }
@@ -120,7 +122,9 @@ fn surface(scene: &Scene<'_>, ray: &Ray, hit: &Hit) -> [f32; 3] {
     let mut direct = 0.0;
     if light.sun_color[0] > 0.05 && facing > 0.02 {
         let start = Ray { origin: p + normal * 0.03 + light.sun * 0.02, direction: light.sun };
-        if !scene.view.is_blocked(&start, 40.0) {
+        // A crown's own leaves shade each other within a short way; looking farther costs much and shows little.
+        let leafy = matches!(hit.material, Material::Leaf | Material::Needle | Material::BushLeaf);
+        if !scene.view.is_blocked(&start, if leafy { 2.5 } else { 40.0 }) {
             direct = facing;
         }
     }

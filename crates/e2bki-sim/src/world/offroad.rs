@@ -59,12 +59,12 @@ impl Offroad {
 
     /// Slowly varying number in about [-1, 1], uniform enough to cut into shares.
     fn surface(&self, x: f64) -> f64 {
-        (1.5 * noise1(self.seed ^ 0x42, x / 34.0)).clamp(-1.0, 1.0)
+        (1.5 * noise1(self.seed ^ 0x42, x / 26.0)).clamp(-1.0, 1.0)
     }
 
     /// Puddles that may reach into a tile.
     pub(super) fn puddles(&self, key: TileKey, window: &RouteWindow) -> Vec<Puddle> {
-        let Some((from, to)) = window.along_range(key.corner(), TILE_M, 6.0) else { return Vec::new() };
+        let Some((from, to)) = window.along_range(key.corner(), TILE_M, 8.0) else { return Vec::new() };
         let first = (from / PUDDLE_PITCH_M).floor() as i64;
         let last = (to / PUDDLE_PITCH_M).ceil() as i64;
         (first..=last)
@@ -74,13 +74,13 @@ impl Offroad {
                     return None;
                 }
                 let along = (k as f64 + random.unit()) * PUDDLE_PITCH_M;
-                let lateral = random.range(-1.8, 1.8);
+                let lateral = random.range(-2.3, 2.3);
                 let center = window.place(along, lateral);
                 let heading = window.at(along).heading;
                 let depth = random.range(0.12, 0.25);
                 Some(Puddle {
                     center,
-                    radii: [random.range(1.2, 3.2), random.range(0.7, 1.5)],
+                    radii: [random.range(1.5, 4.2), random.range(0.9, 2.1)],
                     turn: [heading.cos(), heading.sin()],
                     level: self.dry_height(center[0], center[1], lateral) - 0.35 * depth,
                     depth,

@@ -139,7 +139,7 @@ impl Urban {
                 let street = window.at(along).heading;
                 let heading = if side < 0.0 { street } else { street + std::f64::consts::PI };
                 let turn = heading + random.range(-0.03, 0.03);
-                let large = random.chance(0.07);
+                let large = random.chance(0.13);
                 out.extend(if large {
                     vehicles::truck(&mut random, base, turn)
                 } else {

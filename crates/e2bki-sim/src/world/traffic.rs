@@ -66,7 +66,7 @@ impl Traffic {
                 let (base, heading) = stand(along, lane.lateral);
                 let mut random = Stream::new(hash2(lane.seed, k, 0));
                 let back = heading + std::f64::consts::PI;
-                let large = random.chance(0.15);
+                let large = random.chance(0.22);
                 movers.push(Mover::new(if large {
                     vehicles::truck(&mut random, base, back)
                 } else {

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::maths::floor_i32;
 use crate::pose::Pose;
+use crate::primitive::snapped;
 
 /// The cube of side `side` that holds a world position.
 pub(crate) fn cell_of(world: [f64; 3], side: f64) -> [i32; 3] {
@@ -17,7 +18,7 @@ pub(super) fn cells(points: &[[f32; 3]], labels: &[u16], world_from_sensor: &Pos
         .par_iter()
         .zip(labels)
         .with_min_len(4096)
-        .map(|(point, label)| (*label, cell_of(world_from_sensor.apply(point.map(f64::from)), side)))
+        .map(|(point, label)| (*label, cell_of(snapped(world_from_sensor.apply(point.map(f64::from))), side)))
         .collect();
     let mut numbers: FxHashMap<(u16, [i32; 3]), u32> = FxHashMap::default();
     keys.into_iter()

@@ -9,4 +9,4 @@ pub use eigen::symmetric_eigen;
 pub use semantics::{LogEvidence, Opinion, log_evidence_of_odds, opinion_of};
 pub(crate) use shape::Form;
 pub use shape::{EIGENVALUE_FLOOR_M2, Ellipsoid};
-pub use sums::{BLOCK_SIDE_M, QUANTUM_M, Sums, block_of};
+pub use sums::{BLOCK_SIDE_M, QUANTUM_M, Sums, block_of, snapped};

@@ -33,6 +33,11 @@ pub fn block_of(world: [f64; 3]) -> [i32; 3] {
     world.map(crate::maths::floor_i32)
 }
 
+/// A world position as the sums hold it: every coordinate a multiple of the quantum.
+pub fn snapped(world: [f64; 3]) -> [f64; 3] {
+    world.map(quantise)
+}
+
 /// Rounds to a multiple of the quantum.
 fn quantise(metres: f64) -> f64 {
     // Adding and taking away 1.5·2⁵² leaves the nearest whole number, without a call to the system's `round`.

@@ -9,6 +9,8 @@ mod neighbourhood;
 mod one_pass;
 mod prune;
 mod survey;
+#[cfg(test)]
+mod tests;
 
 use crate::config::{Config, Refinement};
 use crate::map::PrimitiveSet;

@@ -1,0 +1,130 @@
+//! Same input, same bytes: any number of threads, any grouping into maps; and a moved world gives a moved map.
+
+mod common;
+
+use common::*;
+use e2bki::config::{ClusterCount, Clustering, Gate};
+use e2bki::{Config, Pose};
+
+#[test]
+fn one_two_and_eight_threads_give_the_same_bytes() {
+    let frames = drive(5, 6000);
+    for clustering in [Clustering::Cells, Clustering::KMeans, Clustering::Fps, Clustering::Random] {
+        let prints: Vec<Vec<u64>> = [1, 2, 8]
+            .into_iter()
+            .map(|threads| {
+                let config = Config { clustering, threads, prune_ratio: 1.3, max_extent: 2.0, ..Config::default() };
+                let (map, _) = map_of(&frames, &config);
+                let mut print = fingerprint(&map);
+                for belief in map.bev(0.3).unwrap().beliefs.iter() {
+                    print.extend(belief_bits(&belief));
+                }
+                print
+            })
+            .collect();
+        assert!(prints[0].len() > 10_000);
+        assert!(prints[0] == prints[1] && prints[1] == prints[2], "{clustering:?}");
+    }
+}
+
+/// Sums and log-evidence of all primitives, without ids, sorted.
+fn contents(map: &e2bki::Mapper) -> Vec<Vec<u64>> {
+    let mut all: Vec<Vec<u64>> = map
+        .primitives()
+        .map(|p| {
+            let s = p.sums();
+            let mut bits = vec![p.label() as u64, s.weight.to_bits(), s.range.to_bits()];
+            bits.extend(s.origin.map(|v| v as u64));
+            bits.extend(s.first.map(f64::to_bits));
+            bits.extend(s.second.map(f64::to_bits));
+            bits.extend(p.log_evidence().iter().map(|v| v.to_bits()));
+            bits
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn half_maps_merged_are_the_map_of_everything_before_refinement_bit_for_bit() {
+    let config = Config { prune: false, merge: false, gate: Gate::Off, ..Config::default() };
+    let frames = drive(6, 4000);
+    let (whole, _) = map_of(&frames, &config);
+    let (mut first, _) = map_of(&frames[..3], &config);
+    let (mut second, _) = map_of(&frames[3..], &config);
+    let untouched = second.clone();
+    second.merge(&first).unwrap();
+    first.merge(&untouched).unwrap();
+    assert!(contents(&first) == contents(&whole));
+    assert!(contents(&second) == contents(&whole));
+    assert_eq!(first.frames(), 6);
+    // The order of the frames does not matter either.
+    let mut reversed = mapper(&config);
+    for frame in frames.iter().rev() {
+        reversed.insert(&frame.borrow()).unwrap();
+    }
+    assert!(contents(&reversed) == contents(&whole));
+}
+
+#[test]
+fn a_rigid_motion_of_all_input_moves_the_map() {
+    // K-means works in sensor coordinates, so a moved world gives the same clusters. Stated tolerances: means to 0.1 mm
+    // (positions are held to 15 µm), covariances to 1e−4 m², the classes and evidence exactly.
+    let config = Config {
+        clustering: Clustering::KMeans,
+        cluster_count: ClusterCount::Points,
+        points_per_cluster: 20,
+        merge: false,
+        prune: false,
+        ..Config::default()
+    };
+    let frames = drive(3, 2000);
+    let motion =
+        Pose::new([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]], [1234.5, -9876.25, 43.0]).unwrap();
+    let (still, _) = map_of(&frames, &config);
+    let mut moved = mapper(&config);
+    for frame in &frames {
+        let mut frame = frame.borrow();
+        frame.world_from_sensor = motion.after(&frame.world_from_sensor).unwrap();
+        moved.insert(&frame).unwrap();
+    }
+    assert_eq!(still.len(), moved.len());
+    for (a, b) in still.primitives().zip(moved.primitives()) {
+        let expected = motion.apply(a.mean());
+        for i in 0..3 {
+            assert!((expected[i] - b.mean()[i]).abs() < 1e-4, "{expected:?} {:?}", b.mean());
+            assert!((a.ellipsoid().semi_axes[i] - b.ellipsoid().semi_axes[i]).abs() < 5e-3);
+        }
+        assert_eq!(a.log_evidence(), b.log_evidence());
+    }
+    // Beliefs move along.
+    let points: Vec<[f64; 3]> = still.primitives().map(|p| p.mean()).step_by(7).collect();
+    let there: Vec<[f64; 3]> = points.iter().map(|p| motion.apply(*p)).collect();
+    for (a, b) in still.query(&points).iter().zip(moved.query(&there).iter()) {
+        assert_eq!(a.label(), b.label());
+        assert!((a.evidence() - b.evidence()).abs() < 2e-2 * (1.0 + a.evidence()), "{} {}", a.evidence(), b.evidence());
+    }
+}
+
+#[test]
+fn a_map_far_from_the_origin_is_as_good_as_one_at_it() {
+    // Ten thousand kilometres away, f32 would not tell metres apart.
+    let frames = drive(3, 2000);
+    let (near, _) = map_of(&frames, &Config::default());
+    let mut far = mapper(&Config::default());
+    let shift = [1.0e7, -1.0e7, 512.0];
+    for frame in &frames {
+        let mut frame = frame.borrow();
+        let t = frame.world_from_sensor.translation();
+        let pose = frame.world_from_sensor;
+        frame.world_from_sensor = Pose::new(pose.rotation(), std::array::from_fn(|i| t[i] + shift[i])).unwrap();
+        far.insert(&frame).unwrap();
+    }
+    assert_eq!(near.len(), far.len());
+    for (a, b) in near.primitives().zip(far.primitives()) {
+        for i in 0..3 {
+            assert!((a.mean()[i] + shift[i] - b.mean()[i]).abs() < 1e-4);
+        }
+        assert!((a.covariance()[0] - b.covariance()[0]).abs() < 1e-5);
+    }
+}

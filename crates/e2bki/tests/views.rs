@@ -1,0 +1,205 @@
+//! The views are the same posterior at different places, and it is the posterior of the formulas.
+
+mod common;
+
+use common::*;
+use e2bki::kernel::sparse_kernel;
+use e2bki::{Config, Mapper};
+use proptest::prelude::*;
+
+/// α at a point by brute force over all primitives, in f64 and from the public formulas alone.
+fn brute_force(map: &Mapper, x: [f64; 3]) -> (Vec<f64>, f64, f64) {
+    let mut alpha = vec![map.config().prior; map.classes().len()];
+    let (mut mass, mut weighted) = (0.0, 0.0);
+    for p in map.primitives() {
+        let k = sparse_kernel(p.ellipsoid().distance(x), map.config().reach(p.uncertainty()));
+        for (a, q) in alpha.iter_mut().zip(p.probability()) {
+            *a += k * f64::from(*q);
+        }
+        mass += k;
+        weighted += k * p.uncertainty();
+    }
+    (alpha, mass, weighted)
+}
+
+fn queries(count: usize) -> Vec<[f64; 3]> {
+    let mut rng = e2bki::cluster::Rng::new(99);
+    (0..count)
+        .map(|_| [-10.0 + 25.0 * rng.uniform(), -7.0 + 14.0 * rng.uniform(), -0.6 + 4.0 * rng.uniform()])
+        .collect()
+}
+
+fn assert_posterior_is_brute_force(map: &Mapper, points: &[[f64; 3]]) {
+    let beliefs = map.query(points);
+    let classes = map.classes().len() as f64;
+    let mut observed = 0;
+    for (i, x) in points.iter().enumerate() {
+        let (alpha, mass, weighted) = brute_force(map, *x);
+        let belief = beliefs.get(i);
+        observed += usize::from(belief.observed());
+        for (ours, theirs) in beliefs.alpha(i).zip(&alpha) {
+            assert!((ours - theirs).abs() < 2e-4 * (1.0 + theirs), "α at {x:?}: {ours} {theirs}");
+        }
+        let strength: f64 = alpha.iter().sum();
+        assert!((belief.strength() - strength).abs() < 2e-4 * (1.0 + strength));
+        if mass > 1e-3 {
+            assert!(belief.observed());
+            assert!((belief.semantic_uncertainty() - weighted / mass).abs() < 1e-3);
+            let sparsity = (classes - 1.0) / (classes * classes * (strength + 1.0));
+            assert!((belief.sparsity_literal() - sparsity).abs() < 1e-4);
+            let p = alpha.iter().copied().fold(0.0, f64::max) / strength;
+            assert!((belief.variance() - p * (1.0 - p) / (strength + 1.0)).abs() < 1e-4);
+            assert!((beliefs.expectation(i).sum::<f64>() - 1.0).abs() < 1e-5);
+        }
+        if mass == 0.0 {
+            assert!(!belief.observed() && belief.label().is_none() && belief.uncertainty() == 1.0);
+        }
+    }
+    assert!(observed > points.len() / 10, "the test must see something: {observed}");
+}
+
+#[test]
+fn posterior_equals_brute_force_over_all_primitives() {
+    for config in [
+        Config::default(),
+        Config { clustering: e2bki::config::Clustering::KMeans, ..Config::default() },
+        Config { shape: e2bki::config::Shape::Sphere, ..Config::default() },
+    ] {
+        let (map, _) = map_of(&drive(3, 3000), &config);
+        assert_posterior_is_brute_force(&map, &queries(1500));
+    }
+}
+
+#[test]
+fn sprawling_primitives_are_found_too() {
+    // Eight clusters for a whole street: ellipsoids of many metres, far larger than a block.
+    let config = Config {
+        clustering: e2bki::config::Clustering::KMeans,
+        cluster_count: e2bki::config::ClusterCount::Total,
+        clusters: 8,
+        ellipsoid_mass: 0.5,
+        merge: false,
+        ..Config::default()
+    };
+    let (map, _) = map_of(&drive(3, 2000), &config);
+    let largest = map.primitives().map(|p| p.ellipsoid().semi_axes[2]).fold(0.0, f64::max);
+    assert!(largest > 3.0, "{largest}");
+    assert_posterior_is_brute_force(&map, &queries(800));
+    assert_live_equals_rebuilt(&map);
+}
+
+fn assert_live_equals_rebuilt(map: &Mapper) {
+    let rebuilt = map.voxels(map.config().resolution).unwrap();
+    let live: Vec<_> = map.live_voxels().collect();
+    assert_eq!(live.len(), rebuilt.centers.len());
+    assert_eq!(live.len(), map.live_voxel_count());
+    let asked = map.query(&rebuilt.centers);
+    for (i, voxel) in live.iter().enumerate() {
+        assert_eq!(voxel.center, rebuilt.centers[i]);
+        assert_eq!(belief_bits(&voxel.belief), belief_bits(&rebuilt.beliefs.get(i)), "voxel {:?}", voxel.center);
+        assert_eq!(belief_bits(&asked.get(i)), belief_bits(&rebuilt.beliefs.get(i)), "query {:?}", voxel.center);
+        assert!(asked.alpha(i).eq(rebuilt.beliefs.alpha(i)));
+    }
+}
+
+#[test]
+fn live_view_equals_the_rebuilt_view_and_the_query_at_centres() {
+    for refinement in ["prune-then-merge", "one-pass"] {
+        let mut config = Config { prune_ratio: 1.2, ..Config::default() };
+        config.set_text("refinement", refinement).unwrap();
+        let mut map = mapper(&config);
+        let (mut pruned, mut merged) = (0, 0);
+        for frame in drive(8, 1500) {
+            let report = map.insert(&frame.borrow()).unwrap();
+            pruned += report.pruned;
+            merged += report.merged;
+            assert_live_equals_rebuilt(&map);
+        }
+        assert!(pruned > 0 && merged > 0, "{refinement}: {pruned} pruned, {merged} merged");
+        map.remove_outside([-3.0, -4.0, -1.0], [6.0, 4.0, 3.0]);
+        assert_live_equals_rebuilt(&map);
+        assert!(map.primitives().all(|p| p.mean()[0] <= 6.0 && p.mean()[1] >= -4.0));
+    }
+}
+
+#[test]
+fn birds_eye_cells_equal_the_query_and_the_planar_brute_force() {
+    let (map, _) = map_of(&drive(3, 2000), &Config::default());
+    let bird = map.birds_eye().unwrap();
+    let cells = bird.cells(0.2).unwrap();
+    assert!(cells.centers.len() > 1000);
+    let asked = bird.query(&cells.centers);
+    assert_eq!(asked, cells.beliefs);
+    // In the plane: covariance without z, τ for two dimensions, distance to an ellipse (an ellipsoid cut at z = 0).
+    let tau = e2bki::maths::mahalanobis_threshold_2d(map.config().ellipsoid_mass);
+    for (i, center) in cells.centers.iter().enumerate().step_by(97) {
+        let mut alpha = vec![map.config().prior; CLASSES];
+        for p in map.primitives() {
+            let [xx, yy, _, xy, ..] = p.covariance();
+            let mean = [p.mean()[0], p.mean()[1], 0.0];
+            let flat =
+                e2bki::primitive::Ellipsoid::of_gaussian(mean, [xx, yy, 0.0, xy, 0.0, 0.0], tau, map.config().shape);
+            let k = sparse_kernel(flat.distance([center[0], center[1], 0.0]), map.config().reach(p.uncertainty()));
+            alpha.iter_mut().zip(p.probability()).for_each(|(a, q)| *a += k * f64::from(*q));
+        }
+        for (ours, theirs) in cells.beliefs.alpha(i).zip(&alpha) {
+            assert!((ours - theirs).abs() < 3e-4 * (1.0 + theirs), "{ours} {theirs}");
+        }
+    }
+}
+
+#[test]
+fn voxels_come_at_any_resolution() {
+    let (map, _) = map_of(&drive(2, 1500), &Config::default());
+    let coarse = map.voxels(0.5).unwrap();
+    let fine = map.voxels(0.07).unwrap();
+    assert!(fine.centers.len() > 100 * coarse.centers.len() / 2);
+    for voxels in [coarse, fine] {
+        assert_eq!(map.query(&voxels.centers), voxels.beliefs);
+    }
+    for wrong in [0.0, -1.0, f64::NAN, 1e9] {
+        assert!(map.voxels(wrong).unwrap_err().to_string().contains("resolution"));
+        assert!(map.bev(wrong).is_err());
+    }
+}
+
+#[test]
+fn accumulated_posterior_only_ever_grows() {
+    let config = Config { posterior: e2bki::config::Posterior::Accumulate, prune_ratio: 1.2, ..Config::default() };
+    let mut map = mapper(&config);
+    let points = queries(3000);
+    let mut before = vec![0.0; points.len()];
+    for frame in drive(4, 1500) {
+        map.insert(&frame.borrow()).unwrap();
+        for (i, belief) in map.query(&points).iter().enumerate() {
+            assert!(belief.evidence() >= before[i]);
+            before[i] = belief.evidence();
+        }
+    }
+    assert!(before.iter().any(|v| *v > 1.0));
+    let voxels = map.voxels(config.resolution).unwrap();
+    assert_eq!(map.query(&voxels.centers), voxels.beliefs);
+    assert!(map.voxels(0.5).is_err() && map.birds_eye().is_err());
+    // One frame accumulated is the posterior of that frame's primitives.
+    let one = &drive(1, 1500);
+    let (accumulated, _) = map_of(one, &config);
+    let (refined, _) = map_of(one, &Config { prune: false, merge: false, ..Config::default() });
+    assert_eq!(accumulated.voxels(0.2).unwrap(), refined.voxels(0.2).unwrap());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn any_configuration_keeps_the_views_equal(
+        cell in 0.1..0.6_f64, resolution in 0.08..0.5_f64, beta in 0.3..1.5_f64, merge in 0.05..0.6_f64, seed in 0..1000_u64,
+    ) {
+        let config = Config {
+            cell_size: cell, resolution, uncertainty_sensitivity: beta, merge_radius: merge, prune_ratio: 1.3, ..Config::default()
+        };
+        let mut map = mapper(&config);
+        for i in 0..3 {
+            map.insert(&frame(seed * 7 + i, i as f64 * 0.7, 400).borrow()).unwrap();
+        }
+        assert_live_equals_rebuilt(&map);
+    }
+}
