@@ -10,7 +10,7 @@ use crate::primitive::Form;
 pub(crate) const LANES: usize = 16;
 
 /// A relative step below this is the last: convergence is quadratic, so what remains is of the order of its square.
-const SMALL_STEP: f32 = 2e-3;
+const SMALL_STEP: f32 = 4e-3;
 
 /// The kernel as s⁵·Q(2s² − 1) with s = 1 − d/reach: its first four derivatives vanish at the edge, and this form
 /// keeps relative accuracy there. Q by Chebyshev fit, error 6e−10.
@@ -37,20 +37,24 @@ pub(crate) type Lanes = [f32; LANES];
 /// Applies an operation to every lane.
 #[inline(always)]
 fn lanes(operation: impl Fn(usize) -> f32) -> Lanes {
-    std::array::from_fn(operation)
+    // Not `from_fn`, which is sometimes left as a call.
+    let mut values = [0.0; LANES];
+    for (lane, value) in values.iter_mut().enumerate() {
+        *value = operation(lane);
+    }
+    values
 }
 
 /// Kernel values at `center + (x, y, z)` for one primitive. Lanes out of reach give 0.
 #[inline(always)]
 pub(crate) fn kernel_of_lanes(form: &Form, [x, y, z]: [Lanes; 3], distance: Distance) -> Lanes {
     let a = form.semi_axes;
-    let squares = a.map(|a| a * a);
+    let squares = [a[0] * a[0], a[1] * a[1], a[2] * a[2]];
     // The point in the frame of the axes, first octant.
-    let p: [Lanes; 3] = std::array::from_fn(|i| {
-        let axis = form.axes[i];
-        lanes(|l| (axis[0] * x[l] + axis[1] * y[l] + axis[2] * z[l]).abs())
-    });
-    let w: [Lanes; 3] = std::array::from_fn(|i| lanes(|l| a[i] * p[i][l]));
+    let along = |axis: [f32; 3]| lanes(|l| (axis[0] * x[l] + axis[1] * y[l] + axis[2] * z[l]).abs());
+    let p = [along(form.axes[0]), along(form.axes[1]), along(form.axes[2])];
+    let scaled = |i: usize| lanes(|l| a[i] * p[i][l]);
+    let w = [scaled(0), scaled(1), scaled(2)];
     let mut t = lanes(|l| (w[0][l] - squares[0]).max(w[1][l] - squares[1]).max(w[2][l] - squares[2]).max(0.0));
     // A lane stops after its first small step, whatever the others do; usually that is the first or second.
     let mut moving = [1.0_f32; LANES];
@@ -58,14 +62,15 @@ pub(crate) fn kernel_of_lanes(form: &Form, [x, y, z]: [Lanes; 3], distance: Dist
         let step = lanes(|l| newton_step(t[l], squares, [w[0][l], w[1][l], w[2][l]]));
         t = lanes(|l| t[l] + moving[l] * step[l]);
         moving = lanes(|l| if step[l] > SMALL_STEP * t[l] { moving[l] } else { 0.0 });
-        if moving.iter().sum::<f32>() == 0.0 {
+        if moving == [0.0; LANES] {
             break;
         }
     }
-    let inverse = a.map(|a| 1.0 / a);
+    let inverse = [1.0 / a[0], 1.0 / a[1], 1.0 / a[2]];
     let reach = 1.0 / form.reach;
     let d = lanes(|l| {
-        let inside = (0..3).map(|i| p[i][l] * inverse[i]).map(|ratio| ratio * ratio).sum::<f32>() <= 1.0;
+        let [i0, i1, i2] = [p[0][l] * inverse[0], p[1][l] * inverse[1], p[2][l] * inverse[2]];
+        let inside = i0 * i0 + i1 * i1 + i2 * i2 <= 1.0;
         let [r0, r1, r2] = reciprocals(t[l], squares);
         let [v0, v1, v2] = [p[0][l] * r0, p[1][l] * r1, p[2][l] * r2];
         let d = t[l] * (v0 * v0 + v1 * v1 + v2 * v2).sqrt();
@@ -76,7 +81,10 @@ pub(crate) fn kernel_of_lanes(form: &Form, [x, y, z]: [Lanes; 3], distance: Dist
         let s = (1.0 - d[l] * reach).max(0.0);
         let s2 = s * s;
         let argument = s2 + s2 - 1.0;
-        let q = KERNEL[1..].iter().fold(KERNEL[0], |q, c| q * argument + c);
+        let mut q = KERNEL[0];
+        for c in &KERNEL[1..] {
+            q = q * argument + c;
+        }
         s2 * s2 * s * q
     })
 }

@@ -36,7 +36,8 @@ impl Accumulated {
             .par_iter()
             .map_init(Scratch::default, |scratch, (block, mask)| {
                 self.lattice.evaluate(frame, self.terms, self.distance, (*block, mask), true, scratch);
-                scratch.sums.clone()
+                let rows = (0..VOLUME).filter_map(|voxel| scratch.row(voxel));
+                rows.flat_map(|(sums, mass, weighted)| sums.iter().copied().chain([mass, weighted])).collect()
             })
             .collect();
         let mut voxels = 0;

@@ -41,9 +41,30 @@ impl Hits {
         self.limit = radius * radius * (1.0 + 1e-5);
     }
 
+    /// Square of the distance from the mean beyond which the kernel is surely zero.
+    #[inline(always)]
+    pub(crate) fn limit(&self) -> f32 {
+        self.limit
+    }
+
+    /// Takes places `first..end` of a row of which x differs and y, z are shared. Copies a whole row and keeps what is
+    /// wanted, so that nothing depends on how many there are.
+    #[inline(always)]
+    pub(crate) fn take_run(&mut self, x: &[f32; ROW], y: f32, z: f32, row: u16, first: usize, end: usize) {
+        let at = self.len.min(MOST_PLACES);
+        let [xs, ys, zs] = &mut self.offsets;
+        for lane in 0..ROW {
+            xs[at + lane] = x[(first + lane) & 7];
+            ys[at + lane] = y;
+            zs[at + lane] = z;
+            self.places[at + lane] = row + (first + lane) as u16;
+        }
+        self.len = at + (end - first);
+    }
+
     /// Takes those of eight places that are `wanted` (a bit each) and that the primitive may reach.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, x: &[f32; ROW], y: &[f32; ROW], z: &[f32; ROW], wanted: u8, first: u16) {
+    pub(crate) fn offer(&mut self, x: &[f32; ROW], y: &[f32; ROW], z: &[f32; ROW], wanted: u8, row: u16) {
         let mut bits = 0;
         for lane in 0..ROW {
             let squared = x[lane] * x[lane] + (y[lane] * y[lane] + z[lane] * z[lane]);
@@ -51,13 +72,13 @@ impl Hits {
         }
         bits &= wanted;
         while bits != 0 {
-            let lane = bits.trailing_zeros() as usize;
+            let lane = bits.trailing_zeros() as usize & 7;
             bits &= bits - 1;
             let i = self.len.min(MOST_PLACES);
-            self.offsets[0][i] = x[lane & 7];
-            self.offsets[1][i] = y[lane & 7];
-            self.offsets[2][i] = z[lane & 7];
-            self.places[i] = first + lane as u16;
+            self.offsets[0][i] = x[lane];
+            self.offsets[1][i] = y[lane];
+            self.offsets[2][i] = z[lane];
+            self.places[i] = row + lane as u16;
             self.len = i + 1;
         }
     }
@@ -68,18 +89,26 @@ impl Hits {
 pub(crate) struct Scratch {
     /// Primitives in reach: (id, slot).
     pub(crate) found: Vec<(u64, u32)>,
-    /// Sums of every place: Σ k p of the classes in `classes`, Σ k, Σ k u.
-    pub(crate) sums: Vec<f32>,
+    /// Sums of every place; see [`Scratch::row`].
+    sums: Vec<f32>,
     /// Classes that are summed, ascending.
     pub(crate) classes: Vec<u16>,
-    probability: Vec<f32>,
+    /// What a kernel value of 1 adds to a place.
+    share: Vec<f32>,
     hits: Hits,
 }
 
 impl Scratch {
-    /// Values per place.
+    /// Values per place: a multiple of four, for the sake of vector instructions.
     pub(crate) fn stride(&self) -> usize {
-        self.classes.len() + 2
+        (self.classes.len() + 2).next_multiple_of(4)
+    }
+
+    /// The sums of a place: Σ k p of the classes in `classes`, then Σ k and Σ k u. None if nothing reaches the places.
+    pub(crate) fn row(&self, place: usize) -> Option<(&[f32], f32, f32)> {
+        let row = self.sums.get(place * self.stride()..(place + 1) * self.stride())?;
+        let (sums, rest) = row.split_at(self.classes.len());
+        Some((sums, rest[0], rest[1]))
     }
 
     /// Sums all classes from here on.
@@ -97,8 +126,11 @@ impl Scratch {
     }
 
     /// Adds the kernel of every primitive found, at every place it reaches, to sums that start from zero.
-    pub(crate) fn add_found(&mut self, set: &PrimitiveSet, distance: Distance, count: usize, places: &impl Places) {
+    pub(crate) fn evaluate(&mut self, set: &PrimitiveSet, distance: Distance, count: usize, places: &impl Places) {
         self.sums.clear();
+        if self.found.is_empty() {
+            return;
+        }
         self.sums.resize(count * self.stride(), 0.0);
         pulp::Arch::new().dispatch(Evaluation { scratch: self, set, distance, places });
     }
@@ -118,35 +150,46 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
-        let Scratch { found, sums, classes, probability, hits } = self.scratch;
-        for (_, slot) in &*found {
+        let stride = self.scratch.stride();
+        let Scratch { found, sums, classes, share, hits } = self.scratch;
+        share.clear();
+        share.resize(stride, 0.0);
+        for (i, (_, slot)) in found.iter().enumerate() {
+            // Asks for the next primitive's memory while this one is worked on.
+            if let Some((_, next)) = found.get(i + 1) {
+                std::hint::black_box((self.set.core(*next).uncertainty, self.set.probability(*next).first()));
+            }
             let core = self.set.core(*slot);
             hits.clear(core, self.distance);
             self.places.within(core, hits);
-            let all = self.set.probability(*slot);
-            probability.clear();
-            probability.extend(classes.iter().map(|class| all[usize::from(*class)]));
-            add_primitive(core, probability, hits, self.distance, sums);
+            let probability = self.set.probability(*slot);
+            let (of_classes, of_all) = share.split_at_mut(classes.len());
+            for (share, class) in of_classes.iter_mut().zip(&*classes) {
+                *share = probability[usize::from(*class)];
+            }
+            of_all[..2].copy_from_slice(&[1.0, core.uncertainty]);
+            add_primitive(core, share, hits, self.distance, sums);
         }
     }
 }
 
 /// Adds one primitive's kernel at the places taken.
 #[inline(always)]
-fn add_primitive(core: &Core, probability: &[f32], hits: &Hits, distance: Distance, sums: &mut [f32]) {
-    let stride = probability.len() + 2;
+fn add_primitive(core: &Core, share: &[f32], hits: &Hits, distance: Distance, sums: &mut [f32]) {
     for start in (0..hits.len).step_by(LANES) {
         // Lanes beyond the last place hold leftovers, whose results are not used.
-        let load = |axis: usize| std::array::from_fn(|lane| hits.offsets[axis][start + lane]);
-        let kernel = kernel_of_lanes(&core.form, [load(0), load(1), load(2)], distance);
+        let mut at = [[0.0; LANES]; 3];
+        for (axis, at) in at.iter_mut().enumerate() {
+            at.copy_from_slice(&hits.offsets[axis][start..start + LANES]);
+        }
+        let kernel = kernel_of_lanes(&core.form, at, distance);
         for (k, place) in kernel.iter().zip(&hits.places[start..hits.len]) {
-            if *k > 0.0 {
-                let row = &mut sums[usize::from(*place) * stride..][..stride];
-                for (sum, p) in row.iter_mut().zip(probability) {
-                    *sum += k * p;
-                }
-                row[stride - 2] += k;
-                row[stride - 1] += k * core.uncertainty;
+            let row = &mut sums[usize::from(*place) * share.len()..][..share.len()];
+            for (sums, shares) in row.as_chunks_mut::<4>().0.iter_mut().zip(share.as_chunks::<4>().0) {
+                // All loads before the store: the compiler cannot know that sums and shares never overlap.
+                let [a, b, c, d] = *shares;
+                let [sa, sb, sc, sd] = *sums;
+                *sums = [sa + k * a, sb + k * b, sc + k * c, sd + k * d];
             }
         }
     }

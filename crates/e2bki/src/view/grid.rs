@@ -106,12 +106,10 @@ fn bits(mask: &Mask) -> impl Iterator<Item = usize> + '_ {
 
 /// The old voxels outside of the mask and the new ones inside of it.
 fn pack(old: Option<&Packed>, stale: &Mask, scratch: &Scratch) -> Packed {
-    let stride = scratch.stride();
     let fresh = |voxel: usize| {
-        let row = scratch.sums.get(voxel * stride..(voxel + 1) * stride)?;
-        let (sums, rest) = row.split_at(stride - 2);
+        let (sums, mass, weighted) = scratch.row(voxel)?;
         let label = argmax(sums);
-        (rest[0] > 0.0).then(|| Stored { values: [sums[label], rest[0], rest[1]], label: scratch.classes[label] })
+        (mass > 0.0).then(|| Stored { values: [sums[label], mass, weighted], label: scratch.classes[label] })
     };
     let mut packed = Packed::default();
     let mut kept = old.into_iter().flat_map(|old| bits(&old.mask).zip(&old.voxels)).peekable();

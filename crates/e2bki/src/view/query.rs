@@ -26,7 +26,12 @@ pub(crate) fn query(set: &PrimitiveSet, terms: Terms, distance: Distance, points
         .par_iter()
         .map_init(Scratch::default, |scratch, group| {
             evaluate_group(set, terms, distance, points, group, scratch);
-            scratch.sums.clone()
+            let mut rows = Vec::with_capacity(group.len() * stride);
+            for (sums, mass, weighted) in (0..group.len()).filter_map(|place| scratch.row(place)) {
+                rows.extend_from_slice(sums);
+                rows.extend([mass, weighted]);
+            }
+            rows
         })
         .collect();
     for (group, rows) in groups.iter().zip(evaluated) {
@@ -56,7 +61,7 @@ fn evaluate_group(
     }
     set.supports_in(low, high, &mut scratch.found);
     scratch.sum_all_classes(terms);
-    scratch.add_found(set, distance, group.len(), &Group { chunks, len: group.len() });
+    scratch.evaluate(set, distance, group.len(), &Group { chunks, len: group.len() });
 }
 
 /// Points of one block, eight by eight.

@@ -87,16 +87,12 @@ impl Lattice {
         let centers: [[f64; 8]; 3] =
             std::array::from_fn(|axis| std::array::from_fn(|i| self.center(block.0[axis] * SIDE + i as i32, axis)));
         set.supports_in(centers.map(|c| c[0]), centers.map(|c| c[7]), &mut scratch.found);
-        if scratch.found.is_empty() {
-            scratch.sums.clear();
-            return;
-        }
         if all_classes {
             scratch.sum_all_classes(terms);
         } else {
             scratch.sum_plausible_classes(set, terms);
         }
-        scratch.add_found(set, distance, VOLUME, &BlockVoxels { lattice: *self, block, mask, centers });
+        scratch.evaluate(set, distance, VOLUME, &BlockVoxels { lattice: *self, block, mask, centers });
     }
 }
 
@@ -114,18 +110,35 @@ impl Places for BlockVoxels<'_> {
         let support = Aabb::of_support(core);
         let clip = |axis: usize| self.lattice.clip(support.low[axis], support.high[axis], self.block, axis);
         let (xs, ys, zs) = (clip(0), clip(1), clip(2));
-        if xs.is_empty() {
+        if xs.is_empty() || ys.is_empty() {
             return;
         }
         let offset = |axis: usize, i: usize| (self.centers[axis][i] - core.mean[axis]) as f32;
         let x: [f32; ROW] = std::array::from_fn(|i| offset(0, i));
-        let columns = (0xff_u8 >> (8 - xs.len())) << xs.start;
+        let y: [f32; ROW] = std::array::from_fn(|j| offset(1, j));
+        let per_metre = 1.0 / self.lattice.resolution as f32;
         for k in zs {
-            let z = [offset(2, k as usize); ROW];
+            let z = offset(2, k as usize);
+            // The ball around the mean cuts each row in one run. Half a chord, in voxels, of all rows of the layer:
+            let chord: [f32; ROW] =
+                std::array::from_fn(|j| (hits.limit() - z * z - y[j] * y[j]).max(0.0).sqrt() * per_metre);
+            let layer = self.mask[k as usize];
             for j in ys.clone() {
-                let y = [offset(1, j as usize); ROW];
-                let row = (self.mask[k as usize] >> (8 * j)) as u8;
-                hits.offer(&x, &y, &z, row & columns, (SIDE * j + SIDE * SIDE * k) as u16);
+                let middle = -x[0] * per_metre;
+                // Generous by a hundredth of a voxel: the kernel decides, this only spares it work.
+                let first = ((middle - chord[j as usize] + 0.99).max(0.0) as usize).max(xs.start as usize);
+                let end = ((middle + chord[j as usize] + 1.01).max(0.0) as usize).min(xs.end as usize);
+                if first >= end {
+                    continue;
+                }
+                let wanted = (layer >> (8 * j)) as u8;
+                let run = (0xff_u8 >> (8 - (end - first))) << first;
+                let row = (SIDE * j + SIDE * SIDE * k) as u16;
+                if wanted & run == run {
+                    hits.take_run(&x, y[j as usize], z, row, first, end);
+                } else {
+                    hits.offer(&x, &[y[j as usize]; ROW], &[z; ROW], wanted & run, row);
+                }
             }
         }
     }
@@ -169,16 +182,16 @@ pub(crate) fn rasterise(
     }
     let mut blocks: Vec<(BlockKey, Mask)> = masks.into_iter().collect();
     blocks.sort_unstable_by_key(|(key, _)| *key);
-    let stride = terms.stride();
     let parts: Vec<(Vec<[f64; 3]>, Vec<f32>)> = blocks
         .par_iter()
         .map_init(Scratch::default, |scratch, (block, mask)| {
             lattice.evaluate(set, terms, distance, (*block, mask), true, scratch);
             let (mut centers, mut sums) = (Vec::new(), Vec::new());
-            for (voxel, row) in scratch.sums.chunks_exact(stride).enumerate() {
-                if row[terms.classes] > 0.0 {
+            for voxel in 0..VOLUME {
+                if let Some((row, mass, weighted)) = scratch.row(voxel).filter(|(_, mass, _)| *mass > 0.0) {
                     centers.push(lattice.center_of(*block, voxel));
                     sums.extend_from_slice(row);
+                    sums.extend([mass, weighted]);
                 }
             }
             (centers, sums)
