@@ -1,2 +1,58 @@
-//! The program `e2bki`.
-fn main() {}
+//! The program `e2bki`: thin; every command is a call into a library crate.
+//!
+//! Exit codes: 0 done, 1 a finding, 2 bad usage or input.
+
+mod bench;
+mod config;
+mod demo;
+mod pictures;
+mod simulate;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Semantic 3-D maps with calibrated uncertainty, from LiDAR points and class evidence.
+#[derive(Parser)]
+#[command(name = "e2bki", version, propagate_version = true, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Simulate a drive, map it, score the map and write pictures to look at
+    Demo(demo::Options),
+    /// Write a simulated drive in a real dataset's on-disk format
+    Simulate(simulate::Options),
+    /// Print the configuration: every parameter with its meaning and range
+    Config(config::Options),
+    /// Measure the engine: time per stage, scaling, queries, memory
+    Bench(bench::Options),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Demo(options) => demo::run(&options),
+        Command::Simulate(options) => simulate::run(&options),
+        Command::Config(options) => config::run(&options),
+        Command::Bench(options) => bench::run(&options),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        // A reader that went away (`e2bki config | head`) is not a mistake of anybody's.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe))
+}

@@ -6,6 +6,26 @@ use std::path::Path;
 use e2bki_sim::{Drive, DriveOptions, Season, Sensor, VOID, WorldKind};
 use image::{Rgb, RgbImage};
 
+/// Picture above labels, shrunk to `width` and with fewer shades, small enough for a page.
+fn sheet(rgb: &[[u8; 3]], labels: &[[u8; 3]], from: usize, width: u32) -> RgbImage {
+    let down = rgb.len() / from;
+    let height = down as u32 * width / from as u32;
+    let mean = |x: u32, y: u32, k: usize| {
+        let range = |a: u32, size: usize, n: u32| a as usize * size / n as usize..(a as usize + 1) * size / n as usize;
+        let (columns, rows) = (range(x, from, width), range(y, down, height));
+        let count = columns.len() * rows.len();
+        let sum: usize = rows.flat_map(|r| columns.clone().map(move |c| usize::from(rgb[r * from + c][k]))).sum();
+        ((sum / count.max(1)) & 0xF8) as u8
+    };
+    RgbImage::from_fn(width, 2 * height, |x, y| {
+        if y < height {
+            return Rgb([mean(x, y, 0), mean(x, y, 1), mean(x, y, 2)]);
+        }
+        let (c, r) = (x as usize * from / width as usize, (y - height) as usize * down / height as usize);
+        Rgb(labels[r * from + c])
+    })
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let argument = |k: usize, default: &str| arguments.get(k).cloned().unwrap_or_else(|| default.into());
@@ -29,6 +49,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let at = |x: u32, y: u32| y as usize * shot.width + x as usize;
     RgbImage::from_fn(size.0, size.1, |x, y| Rgb(shot.rgb[at(x, y)])).save(name("camera"))?;
     RgbImage::from_fn(size.0, size.1, |x, y| Rgb(color(shot.labels[at(x, y)]))).save(name("labels"))?;
+    sheet(&shot.rgb, &shot.labels.iter().map(|l| color(*l)).collect::<Vec<_>>(), shot.width, size.0 * 2 / 5)
+        .save(name("sheet"))?;
     let scan = drive.frame(frame);
     let mut bev = RgbImage::new(600, 600);
     for (p, label) in scan.points.iter().zip(&scan.labels) {

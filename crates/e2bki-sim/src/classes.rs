@@ -1,4 +1,5 @@
 //! The paper's class sets and the class of each material in each kind of world.
+//! Colours are those of the paper; label order is the order of its tables.
 
 use crate::scene::Material;
 use crate::world::WorldKind;

@@ -1,4 +1,5 @@
 //! Errors of the simulator: each names the thing that is wrong and what to do about it.
+//! Command-line programs print them as they are.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
 //! Bad settings and unusable folders give a clear error and change nothing.
+//! Messages are checked for the path or name they must carry.
 
 #[cfg(test)]
 mod tests {

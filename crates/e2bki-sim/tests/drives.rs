@@ -1,4 +1,5 @@
 //! Drives in memory: repeatable for any thread count, with the classes they promise, in bounded memory.
+//! Whole frames and images are compared, not digests.
 
 #[cfg(test)]
 mod tests {

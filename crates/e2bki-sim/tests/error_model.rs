@@ -1,8 +1,10 @@
 //! The segmentation-error model does what its page says.
+//! Rates are checked on made-up looks, correlations on a simulated frame.
 
 #[cfg(test)]
 mod tests {
-    use e2bki_sim::{Drive, DriveOptions, ErrorModel, Sensor, SimFrame, VOID, WorldKind, reliability};
+    use e2bki_sim::maths::vec3;
+    use e2bki_sim::{Drive, DriveOptions, ErrorModel, Look, Sensor, VOID, WorldKind, reliability};
 
     fn drive(kind: WorldKind) -> Drive {
         let mut options = DriveOptions::new(kind, 21, Sensor::Os1_64);
@@ -23,10 +25,6 @@ mod tests {
             all += 1;
         }
         f64::from(yes) / f64::from(all.max(1))
-    }
-
-    fn ranges(frame: &SimFrame) -> Vec<f32> {
-        frame.points.iter().map(|p| (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).sqrt()).collect()
     }
 
     #[test]
@@ -54,16 +52,30 @@ mod tests {
     #[test]
     fn errors_grow_with_distance_and_come_in_blobs() {
         let drive = drive(WorldKind::Offroad);
-        let frame = drive.frame(12);
         let model = ErrorModel::for_drive(&drive, 0.5).unwrap();
-        let bad = wrong(&model.evidence(&frame), model.class_count(), &frame.labels);
-        let range = ranges(&frame);
-        let band = |low: f32, high: f32| {
-            share(bad.iter().zip(&range).filter(|(_, r)| (low..high).contains(*r)).map(|(b, _)| *b))
+        let rate = |range: f64| {
+            let flags = (0..30).flat_map(|frame| {
+                let looks: Vec<Look> = (0..1500)
+                    .map(|k| {
+                        let direction = vec3((f64::from(k) * 2.4).cos(), (f64::from(k) * 2.4).sin(), 0.1).unit();
+                        let place = (direction * range + vec3(f64::from(frame) * 5.0, 0.0, 0.0)).to_array();
+                        Look { truth: 6, direction: direction.to_f32(), range_m: range as f32, place }
+                    })
+                    .collect();
+                let evidence = model.evidence_for(&looks, frame as u64);
+                wrong(&evidence, model.class_count(), &vec![6; looks.len()])
+            });
+            share(flags)
         };
-        assert!(band(25.0, 60.0) > 1.3 * band(3.0, 10.0), "{} {}", band(25.0, 60.0), band(3.0, 10.0));
-        // The next return of the same beam group is wrong far more often after a wrong one.
-        let pairs = || bad.windows(65).map(|w| (w[0], w[64]));
+        assert!(rate(40.0) > 1.8 * rate(8.0) && rate(20.0) > rate(8.0), "{} {}", rate(40.0), rate(8.0));
+        let frame = drive.frame(12);
+        let bad = wrong(&model.evidence(&frame), model.class_count(), &frame.labels);
+        // The same beam in the next column is wrong far more often after a wrong return.
+        let mut by_slot = vec![None; frame.slot_count + 64];
+        for (slot, wrong) in frame.slots.iter().zip(&bad) {
+            by_slot[*slot as usize] = Some(*wrong);
+        }
+        let pairs = || (0..frame.slot_count).filter_map(|k| Some((by_slot[k]?, by_slot[k + 64]?)));
         let after_wrong = share(pairs().filter(|(a, _)| *a).map(|(_, b)| b));
         let after_right = share(pairs().filter(|(a, _)| !*a).map(|(_, b)| b));
         assert!(after_wrong > 3.0 * after_right, "{after_wrong} {after_right}");

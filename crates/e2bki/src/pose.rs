@@ -85,6 +85,13 @@ impl Pose {
         std::array::from_fn(|i| dot(self.rotation[i], p) + self.translation[i])
     }
 
+    /// The motion back.
+    pub fn inverse(&self) -> Self {
+        let r = &self.rotation;
+        let rotation: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| r[j][i]));
+        Self { rotation, translation: std::array::from_fn(|i| -dot(rotation[i], self.translation)) }
+    }
+
     /// This motion after `first`.
     pub fn after(&self, first: &Self) -> Result<Self> {
         let columns: [[f64; 3]; 3] = std::array::from_fn(|j| std::array::from_fn(|i| first.rotation[i][j]));
@@ -122,6 +129,8 @@ mod tests {
         assert!(Pose::new([[0.0; 3]; 3], [0.0; 3]).is_err());
         let mut m = [[1.0, 0.0, 0.0, 2.0], [0.0, 0.0, -1.0, 3.0], [0.0, 1.0, 0.0, 4.0], [0.0, 0.0, 0.0, 1.0]];
         assert_eq!(Pose::from_matrix(m).unwrap().apply([1.0, 1.0, 1.0]), [3.0, 2.0, 5.0]);
+        let pose = Pose::from_matrix(m).unwrap();
+        assert_eq!(pose.inverse().apply(pose.apply([1.0, 2.0, 3.0])), [1.0, 2.0, 3.0]);
         m[3][0] = 0.5;
         assert!(Pose::from_matrix(m).is_err());
     }

@@ -32,6 +32,16 @@ impl Timings {
         ]
     }
 
+    /// Adds the times of another insertion.
+    pub fn add(&mut self, other: &Self) {
+        self.sanitise += other.sanitise;
+        self.cluster += other.cluster;
+        self.fuse += other.fuse;
+        self.insert += other.insert;
+        self.refine += other.refine;
+        self.view += other.view;
+    }
+
     /// All stages together.
     pub fn total(&self) -> Duration {
         self.by_stage().iter().map(|(_, time)| time).sum()

@@ -1,4 +1,5 @@
 //! One LiDAR frame with its ground truth, as plain arrays.
+//! Only returns are held; `slots` says where each belongs in an organised file.
 
 use crate::scene::Material;
 

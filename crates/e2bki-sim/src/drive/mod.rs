@@ -1,4 +1,5 @@
 //! Drives: a vehicle with its sensors on a route through a world, frame by frame, in memory.
+//! A frame costs nothing for the camera; an image costs nothing for the LiDAR.
 
 mod frame;
 mod options;

@@ -1,4 +1,5 @@
 //! Everything that defines a drive. Two drives with equal options give equal bytes.
+//! Numbers are checked once, by [`DriveOptions::check`], before anything is simulated.
 
 use serde::{Deserialize, Serialize};
 

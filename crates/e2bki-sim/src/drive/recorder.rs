@@ -1,4 +1,5 @@
 //! The drive itself: asks world, trajectory and sensors for one frame or image at a time.
+//! Frames share only the tile cache, so they may be made in any order and from any thread.
 
 use std::sync::OnceLock;
 

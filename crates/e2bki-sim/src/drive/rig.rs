@@ -1,4 +1,5 @@
 //! Where the sensors sit on the vehicle. Vehicle axes: x forward, y left, z up, origin on the ground.
+//! The reported calibration may differ from the true one; only the reported one is written.
 
 use super::{CameraKind, Noise};
 use crate::maths::{Rigid, Stream, Vec3, vec3};

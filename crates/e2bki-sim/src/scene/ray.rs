@@ -1,4 +1,5 @@
 //! Rays and the answer to "what is hit first".
+//! Distances are in metres because directions have length one.
 
 use super::Material;
 use crate::maths::Vec3;

@@ -138,7 +138,7 @@ impl View {
         }
         let (o, d) = (ray.origin, ray.direction);
         let columns = self.across as i64 * COLUMNS as i64;
-        let base = [f64::from(self.low.x) * 32.0, f64::from(self.low.y) * 32.0];
+        let base = self.low.corner();
         let (px, py) = ((o.x - base[0]) / COLUMN_M, (o.y - base[1]) / COLUMN_M);
         let (mut i, mut j) = (px.floor() as i64, py.floor() as i64);
         let setup = |p: f64, cell: i64, v: f64| {

@@ -1,4 +1,5 @@
 //! Finds observations next to another class, in viewing direction, on a raster of 0.4° by 0.6°.
+//! The nearest observation decides a cell's class, as in an image.
 
 use super::Look;
 use crate::classes::VOID;

@@ -1,4 +1,5 @@
 //! Just enough drawing for a plot: lines and one-decimal numbers on a white sheet.
+//! Kept tiny on purpose: the only picture it must draw is the reliability diagram.
 
 use std::path::Path;
 

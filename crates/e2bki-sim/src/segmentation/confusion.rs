@@ -1,4 +1,5 @@
 //! Which classes are taken for which, and how hard each class is.
+//! Rows follow the class order of the kind of world; classes absent from a drive are never predicted.
 
 use crate::world::WorldKind;
 

@@ -126,9 +126,9 @@ impl ErrorModel {
     /// Wanted error rate of a look.
     fn error_rate(&self, look: &Look, beside: u8) -> f64 {
         let scarce = BASE_ERROR * self.fraction.powf(-0.26);
-        let far = (0.5 + 0.5 * (f64::from(look.range_m) / 20.0).powf(1.1)).min(3.0);
+        let far = (0.35 + 0.65 * (f64::from(look.range_m) / 20.0).powf(1.2)).min(3.0);
         let hard = difficulty(self.kind).get(usize::from(look.truth)).copied().unwrap_or(1.0);
-        let edge = if beside == VOID { 0.0 } else { 0.06 + 0.5 * scarce };
+        let edge = if beside == VOID { 0.0 } else { (0.06 + 0.5 * scarce) * (0.5 + 0.5 * far) };
         (scarce * far * hard + edge).min(0.8)
     }
 

@@ -1,4 +1,5 @@
 //! Measures how far reported confidence agrees with being right, as a table and as a picture.
+//! Confidence is the largest expected probability, (e + 1) / Σ(e + 1); the last bin is closed at 1.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
 //! Colours of materials: base colour, season, object tint and texture noise.
+//! Texture fades out with distance, so that far pixels do not flicker from frame to frame.
 
 use crate::maths::{Vec3, noise2, noise3};
 use crate::scene::{Hit, Material};

@@ -1,4 +1,5 @@
 //! From surfaces to what a LiDAR reports: mixed returns at edges, drop-outs, range noise, intensity.
+//! Invariant: a beam gives at most one echo, and its label is that of the part that sent back most light.
 
 use super::Lidar;
 use crate::maths::{Vec3, mix, normal_from, unit_from};

@@ -1,4 +1,5 @@
 //! Sun, sky and exposure of one image.
+//! A pure function of the drive's settings and time, so any image can be made alone.
 
 use serde::{Deserialize, Serialize};
 

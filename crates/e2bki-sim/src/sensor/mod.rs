@@ -1,4 +1,5 @@
 //! Sensors: LiDAR beam layouts and scanning, camera geometry and rendering, light and colours.
+//! Sensors only read a view of the world; each frame's noise comes from its own seed.
 
 mod albedo;
 mod camera;

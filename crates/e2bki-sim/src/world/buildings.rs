@@ -1,4 +1,5 @@
 //! Houses, apartment blocks and what encloses their gardens.
+//! Fences with gaps are single panels with a pattern, not hundreds of slats.
 
 use super::props::field;
 use super::tree::hedge;

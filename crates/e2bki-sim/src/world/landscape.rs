@@ -1,4 +1,5 @@
 //! One interface over the two kinds of world: ground values, ground material, and what stands on it.
+//! All answers are pure functions of the seed and the position.
 
 use super::offroad::Offroad;
 use super::urban::Urban;

@@ -1,4 +1,5 @@
 //! Off-road ground: rolling relief, a trail of changing surface, puddles in dug hollows, dirt and grass.
+//! Slow changes along the trail are functions of world x; edges are made ragged at the point of the hit.
 
 use super::{OffroadProfile, RouteWindow, Season};
 use crate::maths::{Stream, Vec3, fractal2, hash2, noise1, noise2, smoothstep};

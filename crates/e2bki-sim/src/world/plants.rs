@@ -1,4 +1,5 @@
 //! Where plants and things stand off-road: scattered on jittered grids, thicker where the forest is.
+//! Each grid point has its own random stream, so neighbouring tiles agree on what stands near their border.
 
 use super::offroad::Offroad;
 use super::{RouteWindow, props, tree, vehicles};

@@ -1,4 +1,5 @@
 //! What a world is like: kind, season, how much of each ground there is, and how fast one drives in it.
+//! The seed decides where things are; the profile decides which things there are.
 
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +47,7 @@ impl Season {
             Season::Spring => 0.8,
             Season::Summer => 1.0,
             Season::Autumn => 0.55,
-            Season::Winter => 0.025,
+            Season::Winter => 0.0,
         }
     }
 }

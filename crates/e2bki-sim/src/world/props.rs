@@ -1,4 +1,5 @@
 //! Small man-made things: poles, barrels, signs, crates, fences, lamps and traffic lights.
+//! Thin on purpose: poles, plates and rails are what mapping methods differ on.
 
 use super::tree::rod;
 use crate::maths::{Stream, Vec3, vec3};

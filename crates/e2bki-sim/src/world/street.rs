@@ -1,4 +1,5 @@
 //! What stands along an urban street: kerbs, houses, gardens, trees, lamps, signs, parked cars.
+//! Everything is placed in street coordinates and dropped where it would stand in another street.
 
 use super::buildings::{Plan, building, enclose};
 use super::plants::scatter;

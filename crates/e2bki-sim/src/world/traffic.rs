@@ -1,4 +1,5 @@
 //! Moving cars and walking persons, placed by a formula of time so that any frame can be made alone.
+//! Nobody reacts to anybody; leader and follower keep a slowly varying gap to the vehicle.
 
 use super::urban::ROAD_HALF_M;
 use super::{Route, UrbanProfile, vehicles};

@@ -1,4 +1,5 @@
 //! Plants built from a trunk, branches and clusters of foliage.
+//! Broad-leaved trees lose their leaves with the season; conifers keep theirs.
 
 use super::Season;
 use crate::maths::{Stream, Vec3, vec3};
@@ -24,6 +25,7 @@ pub(super) fn broadleaf(random: &mut Stream, base: Vec3, season: Season, out: &m
     let crown = base + Vec3::UP * (0.68 * height);
     let reach = height * random.range(0.24, 0.33);
     let leaves = 0.34 * season.leaf_share();
+    let bare = season == Season::Winter;
     for k in 0..15 + random.below(7) {
         let angle = f64::from(k) * 2.4 + random.unit();
         let up = random.range(-0.9, 0.95);
@@ -31,9 +33,14 @@ pub(super) fn broadleaf(random: &mut Stream, base: Vec3, season: Season, out: &m
         let center = crown + vec3(out_by * angle.cos(), out_by * angle.sin(), up * 0.30 * height);
         let size = reach * random.range(0.26, 0.50);
         let radii = vec3(size * random.range(0.8, 1.3), size * random.range(0.8, 1.3), 0.7 * size);
-        push(cluster(center, radii, leaves, 0.15, random), Material::Leaf);
-        if k < 6 {
-            push(rod(fork, center, 0.012 * height * random.range(0.35, 0.8)), Material::Bark);
+        if k < 6 || bare {
+            push(rod(fork, center, 0.012 * height * random.range(0.2, 0.8)), Material::Bark);
+        }
+        if bare {
+            let tip = center + vec3(random.normal(), random.normal(), random.normal().abs()) * (0.6 * size);
+            push(rod(center, tip, 0.018), Material::Bark);
+        } else {
+            push(cluster(center, radii, leaves, 0.15, random), Material::Leaf);
         }
     }
 }

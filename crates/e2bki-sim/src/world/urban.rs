@@ -1,4 +1,5 @@
 //! Urban ground: a street with parking lanes, side streets, raised pavements, gardens.
+//! All streets share one field, the distance outside the nearest street's edge, which decides height and material.
 
 use super::segment::Curve;
 use super::{Fix, Season, UrbanProfile};

@@ -1,4 +1,5 @@
 //! Cars, trucks and persons assembled from boxes, wheels and ellipsoids.
+//! All parts of one thing share an object number, so it is one instance in the label files.
 
 use super::props::ahead;
 use super::tree::rod;

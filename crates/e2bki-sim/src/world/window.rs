@@ -1,4 +1,5 @@
 //! The stretch of route near one tile, for finding the nearest point of the centre line.
+//! Exact within 80 m of the route; beyond that only "far away" is known, and that is all that is needed.
 
 use super::route::{Route, RoutePoint};
 

@@ -1,4 +1,5 @@
 //! The world as the sensors meet it: tiles made on demand, kept while near, dropped when far.
+//! Locks are held only to look up and store tiles, never while tiles are made or rays are cast.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,5 @@
 //! Whole-file writes that either happen or leave nothing behind.
+//! A reader, or a resumed run, never sees half a file.
 
 use std::fs;
 use std::io::Cursor;

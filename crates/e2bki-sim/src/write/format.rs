@@ -1,4 +1,5 @@
 //! The layouts that can be written.
+//! Names are those of the command line.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
 //! KITTI-360 layout: raw turns of the LiDAR, poses of the GPS/IMU, rectified images with ids, accumulated points.
+//! LiDAR to world = pose · camera-to-pose · inverse(camera-to-LiDAR); the writer keeps that exact.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

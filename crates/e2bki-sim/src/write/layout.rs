@@ -1,4 +1,5 @@
 //! What a layout must be able to do; [`super::simulate`] drives it frame by frame.
+//! A layout decides by its own files whether a frame is done.
 
 use std::path::Path;
 

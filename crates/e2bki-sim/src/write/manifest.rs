@@ -1,4 +1,5 @@
 //! The file that marks a folder as ours and says what is being written into it.
+//! A folder without it must be empty; one with it must hold the same drive.
 
 use std::fs;
 use std::path::{Path, PathBuf};

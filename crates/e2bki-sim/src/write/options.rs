@@ -1,4 +1,5 @@
 //! What to write and where.
+//! A drive is fitted to its layout here: camera, and whether scans keep the motion of the turn.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
 //! RELLIS-3D layout: organised scans with zeros for missing returns, poses of the LiDAR itself.
+//! Camera–LiDAR calibration is camera to LiDAR; images are JPEG, labels PNG of raw ids.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

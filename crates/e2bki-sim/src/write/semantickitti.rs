@@ -1,4 +1,5 @@
 //! SemanticKITTI layout: only returns are stored, labels carry instances, poses are of camera 0.
+//! Poses are relative to the first frame, in camera axes: LiDAR motion = Tr⁻¹ · T · Tr.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 //! The `simulate` command: every sequence, every frame, each written once.
+//! Everything is checked before the first byte is written.
 
 use super::layout::{open, write_lists};
 use super::manifest::claim;

@@ -1,4 +1,5 @@
 //! Numbers as the datasets write them.
+//! Fixed decimals for poses, scientific notation for the KITTI odometry files.
 
 use crate::maths::Rigid;
 

@@ -1,0 +1,99 @@
+//! Scans of a SemanticKITTI sequence folder with a network's predictions (or the labels), for benchmarks.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use e2bki::{ClassSet, Pose};
+
+use super::inputs::{Input, Owned};
+
+/// The 19 classes, each with the raw ids that mean it.
+const CLASSES: [(&str, &[u32]); 19] = [
+    ("car", &[10, 252]),
+    ("bicycle", &[11]),
+    ("motorcycle", &[15]),
+    ("truck", &[18, 258]),
+    ("other-vehicle", &[13, 16, 20, 256, 257, 259]),
+    ("person", &[30, 254]),
+    ("bicyclist", &[31, 253]),
+    ("motorcyclist", &[32, 255]),
+    ("road", &[40, 60]),
+    ("parking", &[44]),
+    ("sidewalk", &[48]),
+    ("other-ground", &[49]),
+    ("building", &[50]),
+    ("fence", &[51]),
+    ("vegetation", &[70]),
+    ("trunk", &[71]),
+    ("terrain", &[72]),
+    ("pole", &[80]),
+    ("traffic-sign", &[81]),
+];
+
+/// The first `most` scans, points within 50 m, in coordinates of the first LiDAR pose.
+pub(crate) fn read(folder: &Path, most: usize) -> Result<(Vec<Input>, ClassSet)> {
+    let tr = numbers(&folder.join("calib.txt"), Some("Tr:"))?;
+    let Some(tr) = tr.first() else { bail!("{}: no line `Tr:`", folder.join("calib.txt").display()) };
+    let poses = numbers(&folder.join("poses.txt"), None)?;
+    let labels = if folder.join("predictions").is_dir() { "predictions" } else { "labels" };
+    let mut inputs = Vec::new();
+    for (i, pose) in poses.iter().enumerate().take(most) {
+        let scan = folder.join("velodyne").join(format!("{i:06}.bin"));
+        let values: Vec<f32> = words(&scan, 16)?.iter().map(|w| f32::from_le_bytes(*w)).collect();
+        let file = folder.join(labels).join(format!("{i:06}.label"));
+        let ids: Vec<u32> = words(&file, 4)?.iter().map(|w| u32::from_le_bytes(*w) & 0xffff).collect();
+        if ids.len() * 4 != values.len() {
+            bail!("{} has {} labels for {} points", file.display(), ids.len(), values.len() / 4);
+        }
+        let near = |p: &[f32]| p[0] * p[0] + p[1] * p[1] + p[2] * p[2] < 2500.0;
+        let kept: Vec<(&[f32], u32)> = values.chunks_exact(4).zip(ids).filter(|(p, _)| near(p)).collect();
+        let class = |id: u32| CLASSES.iter().position(|(_, ids)| ids.contains(&id)).map_or(u32::MAX, |c| c as u32);
+        inputs.push(Input {
+            points: kept.iter().map(|(p, _)| [p[0], p[1], p[2]]).collect(),
+            semantics: Owned::Labels(kept.iter().map(|(_, id)| class(*id)).collect()),
+            pose: lidar_pose(tr, pose)?,
+        });
+    }
+    if inputs.is_empty() {
+        bail!("{} holds no scans", folder.display());
+    }
+    Ok((inputs, ClassSet::from_names(CLASSES.map(|(name, _)| name))?))
+}
+
+/// Tr⁻¹ · T · Tr: the LiDAR's pose from the camera's.
+fn lidar_pose(tr: &[f64], camera: &[f64]) -> Result<Pose> {
+    let pose =
+        |v: &[f64]| Pose::new([[v[0], v[1], v[2]], [v[4], v[5], v[6]], [v[8], v[9], v[10]]], [v[3], v[7], v[11]]);
+    let tr = pose(tr)?;
+    Ok(tr.inverse().after(&pose(camera)?.after(&tr)?)?)
+}
+
+/// Lines of twelve numbers, optionally only those with a prefix.
+fn numbers(path: &Path, prefix: Option<&str>) -> Result<Vec<Vec<f64>>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut rows = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let line = match prefix {
+            Some(prefix) => match line.strip_prefix(prefix) {
+                Some(rest) => rest,
+                None => continue,
+            },
+            None => line,
+        };
+        let row: Vec<f64> = line.split_whitespace().filter_map(|token| token.parse().ok()).collect();
+        if row.len() != 12 {
+            bail!("{}, line {}: 12 numbers expected", path.display(), i + 1);
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// A file as 4-byte words; its size must be a multiple of a record.
+fn words(path: &Path, record: usize) -> Result<Vec<[u8; 4]>> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    if bytes.len() % record != 0 {
+        bail!("{}: {} bytes is not a multiple of {record}; the file is cut short", path.display(), bytes.len());
+    }
+    Ok(bytes.as_chunks::<4>().0.to_vec())
+}

@@ -1,0 +1,121 @@
+//! `e2bki demo`: the whole job on a simulated drive, with nothing to download.
+
+mod drive;
+mod score;
+mod write;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use e2bki::{ClassSet, Mapper, Timings};
+
+use crate::config::Parameters;
+use crate::table;
+use score::Score;
+
+/// Simulate a drive, map it, score the map and write pictures to look at
+#[derive(Args)]
+#[command(after_help = "Examples:\n  e2bki demo\n  e2bki demo --world offroad --frames 100 --network 0.1\n  \
+    e2bki demo --set cell_size=0.4 --json demo.json")]
+pub(crate) struct Options {
+    /// What the world is like: urban or offroad
+    #[arg(long, default_value = "urban")]
+    world: String,
+    /// Frames of the drive; every fifth is mapped, all are asked about
+    #[arg(long, default_value_t = 60)]
+    frames: usize,
+    /// How much training data the simulated network had: 0.02 to 1
+    #[arg(long, default_value_t = 0.3, value_name = "FRACTION")]
+    network: f64,
+    /// Folder for pictures and the map
+    #[arg(long, default_value = "demo-out", value_name = "DIR")]
+    out: PathBuf,
+    /// Write the results as JSON (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    parameters: Parameters,
+}
+
+/// Every so many frames one is mapped; the map is asked about all of them (the paper's protocol).
+const EVERY: usize = 5;
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.frames == 0 {
+        bail!("--frames is 0; give at least 1");
+    }
+    let config = options.parameters.read()?;
+    std::fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
+    let drive = drive::Simulated::new(&options.world, options.network)?;
+    let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
+    let mut map = Mapper::new(classes, config)?;
+
+    let mut queries = score::Queries::new(drive.classes().len());
+    let mut timings = Timings::default();
+    let (mut mapped, mut received, mut kept) = (0, 0, 0);
+    let mut trajectory = Vec::new();
+    let bar = table::progress(options.frames, "driving");
+    for i in 0..options.frames {
+        let frame = drive.frame(i)?;
+        trajectory.push(frame.pose.translation());
+        if i % EVERY == 0 {
+            let report = map.insert(&frame.borrow())?;
+            timings.add(&report.timings);
+            mapped += 1;
+            received += report.received;
+            kept += report.kept;
+        }
+        queries.add(&frame);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+
+    let bar = table::progress(3, "scoring");
+    let network = queries.score_network();
+    bar.inc(1);
+    let voxels = queries.score_map(&map, score::At::VoxelCentre);
+    bar.inc(1);
+    let continuous = queries.score_map(&map, score::At::Point);
+    bar.finish_and_clear();
+
+    let voxel_name = format!("map, {} m voxels", map.config().resolution);
+    let scores: [(&str, &Score); 3] =
+        [("network at first sight", &network), (&voxel_name, &voxels), ("map, continuous", &continuous)];
+    table::line(&format!(
+        "{} frames simulated, {mapped} mapped; {kept} of {received} points kept; {} primitives, {} voxels, {:.1} MB\n",
+        options.frames,
+        map.len(),
+        map.live_voxel_count(),
+        map.byte_size().total() as f64 / 1e6,
+    ))?;
+    table::print(&score::rows(&scores, map.classes()))?;
+    let frames_per_second = mapped as f64 / timings.total().as_secs_f64();
+    let mut stages: Vec<Vec<String>> = vec![vec!["stage".into(), "ms per frame".into()]];
+    for (stage, time) in timings.by_stage() {
+        stages.push(vec![stage.into(), format!("{:.1}", time.as_secs_f64() * 1e3 / mapped as f64)]);
+    }
+    stages.push(vec!["all".into(), format!("{:.1}", timings.total().as_secs_f64() * 1e3 / mapped as f64)]);
+    table::print(&stages)?;
+    table::line(&format!("{frames_per_second:.1} frames mapped per second\n"))?;
+
+    for file in write::all(&map, &trajectory, &options.out)? {
+        table::line(&format!("wrote {}", file.display()))?;
+    }
+    if let Some(path) = &options.json {
+        let stage_ms: serde_json::Map<String, serde_json::Value> = timings
+            .by_stage()
+            .iter()
+            .map(|(stage, time)| (stage.to_string(), (time.as_secs_f64() * 1e3 / mapped as f64).into()))
+            .collect();
+        let value = serde_json::json!({
+            "world": options.world, "frames": options.frames, "mapped": mapped, "network": options.network,
+            "points": {"received": received, "kept": kept}, "primitives": map.len(),
+            "voxels": map.live_voxel_count(), "bytes": map.byte_size().total(),
+            "frames_per_second": frames_per_second, "stage_ms": stage_ms,
+            "scores": scores.iter().map(|(name, score)| score.to_json(name, map.classes())).collect::<Vec<_>>(),
+        });
+        table::write_json(path, &value)?;
+    }
+    Ok(())
+}

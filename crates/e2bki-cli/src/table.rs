@@ -1,0 +1,47 @@
+//! What commands print: aligned tables for people, JSON for machines.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+/// Rows of cells; the first is the heading. The first column is aligned left, the others right.
+pub(crate) fn print(rows: &[Vec<String>]) -> Result<()> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns)
+        .map(|c| rows.iter().filter_map(|row| row.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for (number, row) in rows.iter().enumerate() {
+        for (c, cell) in row.iter().enumerate() {
+            let pad = " ".repeat(widths[c] - cell.chars().count());
+            text += &if c == 0 { format!("{cell}{pad}") } else { format!("  {pad}{cell}") };
+        }
+        text = text.trim_end().to_string() + "\n";
+        if number == 0 {
+            text += &("─".repeat(widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1)) + "\n");
+        }
+    }
+    line(&text)
+}
+
+/// Prints text and a line end.
+pub(crate) fn line(text: &str) -> Result<()> {
+    writeln!(std::io::stdout(), "{text}").context("cannot print")
+}
+
+/// Writes JSON to a file, or to standard output for `-`.
+pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
+    let text = serde_json::to_string_pretty(value)? + "\n";
+    if path.as_os_str() == "-" {
+        return line(text.trim_end());
+    }
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// A progress bar on standard error; nothing where that is not a terminal.
+pub(crate) fn progress(length: usize, what: &str) -> indicatif::ProgressBar {
+    let style = indicatif::ProgressStyle::with_template("{msg:14} {bar:40} {pos}/{len} {eta}")
+        .unwrap_or_else(|_| indicatif::ProgressStyle::default_bar());
+    indicatif::ProgressBar::new(length as u64).with_style(style).with_message(what.to_string())
+}
