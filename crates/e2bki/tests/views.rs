@@ -105,7 +105,7 @@ fn assert_live_equals_rebuilt(map: &Mapper) {
 #[test]
 fn live_view_equals_the_rebuilt_view_and_the_query_at_centres() {
     for refinement in ["prune-then-merge", "one-pass"] {
-        let mut config = Config { prune_ratio: 1.2, ..Config::default() };
+        let mut config = Config { prune_ratio: 1.2, merge: true, ..Config::default() };
         config.set_text("refinement", refinement).unwrap();
         let mut map = mapper(&config);
         let (mut pruned, mut merged) = (0, 0);
@@ -194,7 +194,7 @@ proptest! {
         cell in 0.1..0.6_f64, resolution in 0.08..0.5_f64, beta in 0.3..1.5_f64, merge in 0.05..0.6_f64, seed in 0..1000_u64,
     ) {
         let config = Config {
-            cell_size: cell, resolution, uncertainty_sensitivity: beta, merge_radius: merge, prune_ratio: 1.3, ..Config::default()
+            cell_size: cell, resolution, uncertainty_sensitivity: beta, merge_radius: merge, prune_ratio: 1.3, merge: true, ..Config::default()
         };
         let mut map = mapper(&config);
         for i in 0..3 {

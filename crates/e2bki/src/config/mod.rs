@@ -106,7 +106,7 @@ impl Default for Config {
             max_uncertainty: 0.9,
             gated: Gated::Drop,
             prune: true,
-            merge: true,
+            merge: false,
             prune_ratio: 2.5,
             consistency_radius: 1.0,
             merge_radius: 0.2,

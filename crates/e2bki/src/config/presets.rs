@@ -15,6 +15,7 @@ impl Config {
     pub fn preset(name: &str) -> Result<Self> {
         let paper = |clusters| Self {
             clustering: Clustering::KMeans,
+            merge: true,
             cluster_count: ClusterCount::Total,
             clusters,
             ..Self::default()

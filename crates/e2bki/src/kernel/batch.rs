@@ -46,15 +46,21 @@ fn lanes(operation: impl Fn(usize) -> f32) -> Lanes {
 }
 
 /// Kernel values at `center + (x, y, z)` for one primitive. Lanes out of reach give 0.
+///
+/// Lengths are in units of the longest semi-axis, which keeps all products below within the range of f32.
 #[inline(always)]
 pub(crate) fn kernel_of_lanes(form: &Form, [x, y, z]: [Lanes; 3], distance: Distance) -> Lanes {
-    let a = form.semi_axes;
-    let squares = [a[0] * a[0], a[1] * a[1], a[2] * a[2]];
+    let unit = form.semi_axes[2];
+    let per_unit = 1.0 / unit;
+    let a = [form.semi_axes[0] * per_unit, form.semi_axes[1] * per_unit];
+    let squares = [a[0] * a[0], a[1] * a[1], 1.0];
     // The point in the frame of the axes, first octant.
-    let along = |axis: [f32; 3]| lanes(|l| (axis[0] * x[l] + axis[1] * y[l] + axis[2] * z[l]).abs());
+    let along = |axis: [f32; 3]| {
+        let axis = [axis[0] * per_unit, axis[1] * per_unit, axis[2] * per_unit];
+        lanes(|l| (axis[0] * x[l] + axis[1] * y[l] + axis[2] * z[l]).abs())
+    };
     let p = [along(form.axes[0]), along(form.axes[1]), along(form.axes[2])];
-    let scaled = |i: usize| lanes(|l| a[i] * p[i][l]);
-    let w = [scaled(0), scaled(1), scaled(2)];
+    let w = [lanes(|l| a[0] * p[0][l]), lanes(|l| a[1] * p[1][l]), p[2]];
     let mut t = lanes(|l| (w[0][l] - squares[0]).max(w[1][l] - squares[1]).max(w[2][l] - squares[2]).max(0.0));
     // A lane stops after its first small step, whatever the others do; usually that is the first or second.
     let mut moving = [1.0_f32; LANES];
@@ -66,17 +72,17 @@ pub(crate) fn kernel_of_lanes(form: &Form, [x, y, z]: [Lanes; 3], distance: Dist
             break;
         }
     }
-    let inverse = [1.0 / a[0], 1.0 / a[1], 1.0 / a[2]];
-    let reach = 1.0 / form.reach;
+    let inverse = [1.0 / a[0], 1.0 / a[1]];
     let d = lanes(|l| {
-        let [i0, i1, i2] = [p[0][l] * inverse[0], p[1][l] * inverse[1], p[2][l] * inverse[2]];
+        let [i0, i1, i2] = [p[0][l] * inverse[0], p[1][l] * inverse[1], p[2][l]];
         let inside = i0 * i0 + i1 * i1 + i2 * i2 <= 1.0;
-        let [r0, r1, r2] = reciprocals(t[l], squares);
-        let [v0, v1, v2] = [p[0][l] * r0, p[1][l] * r1, p[2][l] * r2];
-        let d = t[l] * (v0 * v0 + v1 * v1 + v2 * v2).sqrt();
+        let (others, product) = cofactors(t[l], squares);
+        let [v0, v1, v2] = [p[0][l] * others[0], p[1][l] * others[1], p[2][l] * others[2]];
+        let d = unit * t[l] * (v0 * v0 + v1 * v1 + v2 * v2).sqrt() / product;
         if inside { 0.0 } else { d }
     });
     let d = if distance == Distance::Squared { lanes(|l| d[l] * d[l]) } else { d };
+    let reach = 1.0 / form.reach;
     lanes(|l| {
         let s = (1.0 - d[l] * reach).max(0.0);
         let s2 = s * s;
@@ -89,25 +95,23 @@ pub(crate) fn kernel_of_lanes(form: &Form, [x, y, z]: [Lanes; 3], distance: Dist
     })
 }
 
-/// One step of Newton's method on 1/|q(t)| = 1.
+/// One step of Newton's method on 1/|q(t)| = 1, with q multiplied through by all denominators: one division, one root.
 #[inline(always)]
 fn newton_step(t: f32, squares: [f32; 3], w: [f32; 3]) -> f32 {
-    let r = reciprocals(t, squares);
-    let [q0, q1, q2] = [w[0] * r[0], w[1] * r[1], w[2] * r[2]];
+    let (others, product) = cofactors(t, squares);
+    let [q0, q1, q2] = [w[0] * others[0], w[1] * others[1], w[2] * others[2]];
     let [q0, q1, q2] = [q0 * q0, q1 * q1, q2 * q2];
     let norm = q0 + q1 + q2;
-    let slope = q0 * r[0] + q1 * r[1] + q2 * r[2];
-    norm / slope * (norm.sqrt() - 1.0)
+    let slope = q0 * others[0] + q1 * others[1] + q2 * others[2];
+    norm / slope * (norm.sqrt() - product)
 }
 
-/// 1/(t + a²) for the three axes with one division.
+/// Of s_i = t + a_i²: the products of the other two, and of all three.
 #[inline(always)]
-fn reciprocals(t: f32, squares: [f32; 3]) -> [f32; 3] {
+fn cofactors(t: f32, squares: [f32; 3]) -> ([f32; 3], f32) {
     let [s0, s1, s2] = [t + squares[0], t + squares[1], t + squares[2]];
-    let s01 = s0 * s1;
-    let inverse = 1.0 / (s01 * s2);
-    let inverse_01 = inverse * s2;
-    [inverse_01 * s1, inverse_01 * s0, inverse * s01]
+    let s12 = s1 * s2;
+    ([s12, s0 * s2, s0 * s1], s0 * s12)
 }
 
 #[cfg(test)]

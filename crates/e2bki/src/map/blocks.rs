@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::FxHashMap;
 
 use super::aabb::Aabb;
+use super::large::SMALL_M;
 
 /// Corner of a block in whole metres.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +55,24 @@ impl Block {
         self.labels |= 1 << (near.label % 64);
         std::mem::replace(&mut self.stamp, near.stamp) != near.stamp
     }
+
+    /// Joins a box to the stale one; true if there was none.
+    fn mark(&mut self, stale: &Aabb) -> bool {
+        match &mut self.stale {
+            Some(all) => {
+                all.join(stale);
+                false
+            }
+            None => {
+                self.stale = Some(*stale);
+                true
+            }
+        }
+    }
+}
+
+fn is_large(stale: &Aabb) -> bool {
+    (0..3).any(|i| stale.high[i] - stale.low[i] > 2.0 * f64::from(SMALL_M))
 }
 
 /// The index.
@@ -62,6 +81,8 @@ pub(crate) struct Blocks {
     blocks: FxHashMap<BlockKey, Block>,
     /// Blocks with a stale box.
     stale: Vec<BlockKey>,
+    /// Stale boxes that are too large to be joined with others: a union of such boxes is mostly empty.
+    stale_large: Vec<Aabb>,
     /// Blocks with records of the latest stamp; some may be gone or empty again.
     fresh: Vec<BlockKey>,
 }
@@ -93,13 +114,20 @@ impl Blocks {
         moved
     }
 
-    /// Replaces the record at a position; the label must not change.
-    pub(crate) fn update(&mut self, key: BlockKey, position: u32, near: Near) {
+    /// Replaces the record at a position, and marks a box as stale; the label must not change.
+    pub(crate) fn update(&mut self, key: BlockKey, position: u32, near: Near, stale: Option<&Aabb>) {
         if let Some(block) = self.blocks.get_mut(&key) {
             if block.note(&near) {
                 self.fresh.push(key);
             }
             block.near[position as usize] = near;
+            if let Some(stale) = stale {
+                if is_large(stale) {
+                    self.stale_large.push(*stale);
+                } else if block.mark(stale) {
+                    self.stale.push(key);
+                }
+            }
         }
     }
 
@@ -126,31 +154,28 @@ impl Blocks {
     }
 
     /// Remembers that views are out of date in a box, because of a primitive of this block.
-    pub(crate) fn mark(&mut self, key: BlockKey, support: &Aabb) {
-        let block = self.blocks.entry(key).or_default();
-        match &mut block.stale {
-            Some(stale) => stale.join(support),
-            None => {
-                block.stale = Some(*support);
-                self.stale.push(key);
-            }
+    pub(crate) fn mark(&mut self, key: BlockKey, stale: &Aabb) {
+        if is_large(stale) {
+            self.stale_large.push(*stale);
+        } else if self.blocks.entry(key).or_default().mark(stale) {
+            self.stale.push(key);
         }
     }
 
-    /// Takes the boxes in which views are out of date, in the order of their blocks.
+    /// Takes the boxes in which views are out of date, in a fixed order.
     pub(crate) fn take_stale(&mut self) -> Vec<Aabb> {
         let mut keys = std::mem::take(&mut self.stale);
         keys.sort_unstable();
-        keys.iter()
-            .filter_map(|key| {
-                let block = self.blocks.get_mut(key)?;
-                let stale = block.stale.take();
-                if block.near.is_empty() {
-                    self.blocks.remove(key);
-                }
-                stale
-            })
-            .collect()
+        let mut boxes = std::mem::take(&mut self.stale_large);
+        boxes.extend(keys.iter().filter_map(|key| {
+            let block = self.blocks.get_mut(key)?;
+            let stale = block.stale.take();
+            if block.near.is_empty() {
+                self.blocks.remove(key);
+            }
+            stale
+        }));
+        boxes
     }
 
     /// Calls `visit(offset, near)` for every primitive with its mean in the blocks that a ball overlaps; `offset` is

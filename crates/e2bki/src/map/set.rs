@@ -1,5 +1,7 @@
 //! The set of primitives with its index. Every change goes through here, so that index and stale boxes cannot lag.
 
+use rayon::prelude::*;
+
 use super::aabb::Aabb;
 use super::blocks::{BlockKey, Blocks, Near, blocks_between};
 use super::large::{Large, SMALL_M};
@@ -83,11 +85,15 @@ impl PrimitiveSet {
         self.blocks.near_fresh(radius.ceil() as i32, self.stamp)
     }
 
-    /// Adds derived primitives under fresh ids, in order; returns their slots.
+    /// Adds derived primitives under fresh ids; returns their slots. They come in the order of their blocks, so that
+    /// what is near in the world is near in memory: views read it by place.
     pub(crate) fn insert(&mut self, batch: &Batch, rows: impl IntoIterator<Item = usize>) -> Vec<u32> {
         let classes = self.slots.classes();
+        let mut rows: Vec<([i32; 3], usize)> =
+            rows.into_iter().map(|row| (batch.cores[row].sums.origin, row)).collect();
+        rows.par_sort_unstable();
         rows.into_iter()
-            .map(|row| {
+            .map(|(_, row)| {
                 let mut core = batch.cores[row].clone();
                 core.id = self.next_id;
                 self.next_id += 1;
@@ -108,42 +114,39 @@ impl PrimitiveSet {
 
     /// Adds rows of a batch to primitives: (slot, row) pairs. Kernels are derived anew by [`Self::settle`].
     pub(crate) fn fold(&mut self, pairs: &[(u32, usize)], batch: &Batch) {
-        for (slot, _) in pairs {
-            self.before_change(*slot);
-        }
         self.slots.add_rows(pairs, batch);
         for (slot, _) in pairs {
-            self.after_change(*slot);
+            self.follow(*slot);
         }
     }
 
     /// Adds one primitive to another and removes it.
     pub(crate) fn absorb(&mut self, receiver: u32, giver: u32) {
-        self.before_change(receiver);
         self.slots.add_within(receiver, giver);
-        self.after_change(receiver);
+        self.follow(receiver);
         self.remove(giver);
     }
 
-    /// Remembers the support that views were computed with.
-    fn before_change(&mut self, slot: u32) {
-        if !self.slots.core(slot).changed {
-            self.mark(slot);
-            self.slots.core_mut(slot).changed = true;
-        }
-    }
-
-    /// Keeps the index at the new mean.
-    fn after_change(&mut self, slot: u32) {
+    /// After a change of sums: remembers the support that views were computed with, and keeps the index at the mean.
+    fn follow(&mut self, slot: u32) {
         let core = self.slots.core(slot);
-        let (mean, position) = (core.sums.mean(), core.position);
-        let (old, new) = (BlockKey(block_of(core.mean)), BlockKey(block_of(mean)));
-        if old == new && core.is_small() {
-            self.slots.core_mut(slot).mean = mean;
-            self.blocks.update(new, position, self.near_of(slot));
+        let old = BlockKey(block_of(core.mean));
+        let stale = (!core.changed && core.form.reach > 0.0).then(|| Aabb::of_support(core));
+        let (position, small) = (core.position, core.is_small());
+        let mean = core.sums.mean();
+        if old == BlockKey(block_of(mean)) && small {
+            let core = self.slots.core_mut(slot);
+            core.mean = mean;
+            core.changed = true;
+            self.blocks.update(old, position, self.near_of(slot), stale.as_ref());
         } else {
+            if let Some(stale) = stale {
+                self.blocks.mark(old, &stale);
+            }
             self.leave(slot);
-            self.slots.core_mut(slot).mean = mean;
+            let core = self.slots.core_mut(slot);
+            core.mean = mean;
+            core.changed = true;
             self.enter(slot);
         }
     }
@@ -164,8 +167,9 @@ impl PrimitiveSet {
         });
         was_large.iter().for_each(|slot| self.enter(*slot));
         for slot in changed {
-            self.mark(slot);
-            if was_large.binary_search(&slot).is_err() {
+            if was_large.binary_search(&slot).is_ok() {
+                self.mark(slot);
+            } else {
                 if large(self, slot) {
                     // Still recorded in its block, and now among the large as well.
                     let core = self.slots.core(slot);
@@ -174,7 +178,8 @@ impl PrimitiveSet {
                 let near = self.near_of(slot);
                 let core = self.slots.core(slot);
                 self.small_reach = self.small_reach.max(near.extent);
-                self.blocks.update(BlockKey(block_of(core.mean)), core.position, near);
+                let support = (core.form.reach > 0.0).then(|| Aabb::of_support(core));
+                self.blocks.update(BlockKey(block_of(core.mean)), core.position, near, support.as_ref());
             }
         }
     }
@@ -233,7 +238,6 @@ impl PrimitiveSet {
     }
 
     fn copied(&self, recipe: &Recipe, change: impl Fn(&Sums) -> Sums + Sync) -> Batch {
-        use rayon::prelude::*;
         let classes = self.slots.classes();
         let slots = self.by_id();
         let log_evidence: Vec<f64> = slots.iter().flat_map(|slot| self.log_evidence(*slot)).copied().collect();

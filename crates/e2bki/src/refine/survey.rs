@@ -62,7 +62,14 @@ fn survey_block(set: &PrimitiveSet, key: BlockKey, config: &Config) -> Survey {
     // Most blocks see one label only, or no range that differs enough: then there is nothing to prune.
     let labels = around.blocks().fold(0, |bits, block| bits | block.labels);
     let mixed = labels.count_ones() > 1 || set.classes() > 64;
-    let farthest = around.blocks().flat_map(|block| &block.near).fold(0.0_f32, |most, near| most.max(near.range));
+    let mut farthest = 0.0;
+    if config.prune && mixed {
+        farthest = around.blocks().flat_map(|block| &block.near).fold(0.0_f32, |most, near| most.max(near.range));
+    }
+    let prunes = |near: &Near| farthest > ratio * near.range;
+    if !config.merge && !block.near.iter().any(prunes) {
+        return survey;
+    }
     for near in &block.near {
         let takes_part = set.is_fresh(near) || around.any_within(near.local, consistency, |other| set.is_fresh(other));
         if !takes_part {
@@ -86,7 +93,7 @@ fn survey_block(set: &PrimitiveSet, key: BlockKey, config: &Config) -> Survey {
                 && mixed
                 && around.any_within(near.local, consistency - margin, |other| other.label != near.label);
         }
-        if config.prune && mixed && farthest > ratio * near.range {
+        if prunes(near) {
             around.any_within(near.local, consistency, |other| {
                 if other.label != near.label && other.range > ratio * near.range {
                     let (range, slot, target) = (near.range, near.slot, other.slot);

@@ -134,7 +134,7 @@ fn refinement_is_the_plain_reading_of_the_rules() {
     for refinement in [Refinement::PruneThenMerge, Refinement::OnePass] {
         let (mut pruned, mut merged) = (0, 0);
         for seed in 0..12 {
-            let config = Config { refinement, ..Config::default() };
+            let config = Config { refinement, merge: true, ..Config::default() };
             let recipe = Recipe::solid(&config);
             let mut rng = Rng::new(seed);
             let mut set = PrimitiveSet::new(CLASSES, recipe);

@@ -155,9 +155,10 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
         share.clear();
         share.resize(stride, 0.0);
         for (i, (_, slot)) in found.iter().enumerate() {
-            // Asks for the next primitive's memory while this one is worked on.
-            if let Some((_, next)) = found.get(i + 1) {
-                std::hint::black_box((self.set.core(*next).uncertainty, self.set.probability(*next).first()));
+            // Asks for the memory of a primitive to come while this one is worked on.
+            if let Some((_, next)) = found.get(i + 2) {
+                let core = self.set.core(*next);
+                std::hint::black_box((core.mean[0], core.form.half_box[0], self.set.probability(*next).first()));
             }
             let core = self.set.core(*slot);
             hits.clear(core, self.distance);

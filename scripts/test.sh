@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Every check of the project: format, lints, tests, documentation, examples. Needs Rust and nothing else.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() { printf '\n== %s\n' "$*"; }
+
+step "format"
+cargo fmt --all -- --check
+
+step "lints"
+cargo clippy --workspace --all-targets --locked -- -D warnings
+
+step "tests"
+cargo test --workspace --all-targets --locked
+cargo test --workspace --doc --locked
+
+step "documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+step "examples"
+cargo run --quiet --locked -p e2bki --example 01_first_map
+
+step "the program"
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+cargo run --quiet --release --locked -- demo --frames 10 --out "$out/demo" --json "$out/demo.json" > "$out/demo.txt"
+for file in bev-semantic.png bev-uncertainty.png primitives.png primitives.ply; do
+    test -s "$out/demo/$file" || { echo "demo did not write $file"; exit 1; }
+done
+cat "$out/demo.txt"
+
+printf '\nall checks passed\n'
