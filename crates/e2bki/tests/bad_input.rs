@@ -101,7 +101,7 @@ fn one_class_and_sixty_four_and_a_hundred_classes_work() {
         for _ in 0..3 {
             map.insert(&frame(&points, Semantics::Evidence(&evidence))).unwrap();
         }
-        assert!(map.len() > 0);
+        assert!(!map.is_empty());
         let rebuilt = map.voxels(0.2).unwrap();
         let live: Vec<Option<usize>> = map.live_voxels().map(|v| v.belief.label()).collect();
         assert_eq!(live, rebuilt.beliefs.iter().map(|b| b.label()).collect::<Vec<_>>());

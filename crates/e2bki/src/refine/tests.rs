@@ -176,7 +176,8 @@ fn a_near_observation_prunes_a_far_contradiction_and_not_the_other_way_round() {
     let config = Config::default();
     let recipe = Recipe::solid(&config);
     // (x, range, label), and which of them survive.
-    let cases: [(&[(f64, f64, usize)], &[f64]); 4] = [
+    type Case = (&'static [(f64, f64, usize)], &'static [f64]);
+    let cases: [Case; 4] = [
         (&[(0.0, 4.0, 0), (0.5, 11.0, 1)], &[0.0]),
         (&[(0.0, 4.0, 0), (0.5, 9.9, 1)], &[0.0, 0.5]),
         (&[(0.0, 4.0, 0), (1.25, 11.0, 1)], &[0.0, 1.25]),

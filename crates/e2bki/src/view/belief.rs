@@ -160,7 +160,7 @@ impl Beliefs {
         self.row(place)[..self.terms.classes].iter().map(move |v| prior + f64::from(*v))
     }
 
-    /// Expected probability E[θ] = α/S of every class at a place.
+    /// Expected probability α/S of every class at a place.
     pub fn expectation(&self, place: usize) -> impl ExactSizeIterator<Item = f64> {
         let strength = self.get(place).strength();
         self.alpha(place).map(move |alpha| alpha / strength)

@@ -1,5 +1,6 @@
 //! A small synthetic street for the tests: ground of two classes, a wall, poles and a bush, seen from a moving sensor.
-#![allow(dead_code)]
+// Each test program uses a part of this, and a test may fail loudly.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 use e2bki::cluster::Rng;
 use e2bki::{ClassSet, Config, Frame, FrameReport, Mapper, Pose, Semantics};
