@@ -1,5 +1,7 @@
 //! The program as a user meets it: exit codes, messages, JSON.
 
+#![allow(clippy::expect_used)] // a test may fail loudly
+
 use std::process::{Command, Output};
 
 fn e2bki(arguments: &[&str]) -> Output {

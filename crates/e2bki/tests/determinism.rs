@@ -1,5 +1,7 @@
 //! Same input, same bytes: any number of threads, any grouping into maps; and a moved world gives a moved map.
 
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
 mod common;
 
 use common::*;

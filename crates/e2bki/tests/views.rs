@@ -1,5 +1,7 @@
 //! The views are the same posterior at different places, and it is the posterior of the formulas.
 
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
 mod common;
 
 use common::*;
