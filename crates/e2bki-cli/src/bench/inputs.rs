@@ -59,7 +59,12 @@ fn simulated(
     frames: usize,
     keep: impl Fn(&Drive, [f32; 3]) -> bool,
 ) -> Result<(Vec<Input>, ClassSet)> {
-    let drive = Drive::standard(standard, Split::Validation)?;
+    let mut options = standard.drives(Split::Validation)[0].options;
+    if standard == Standard::RellisLike {
+        // As many points in the camera's view as the real sensor has there.
+        options.columns = Some(4096);
+    }
+    let drive = Drive::new(options)?;
     let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
     let network = ErrorModel::for_drive(&drive, 0.3)?;
     let mut inputs = Vec::new();

@@ -28,6 +28,7 @@ pub(crate) fn frames(
     repeats: usize,
 ) -> Result<Value> {
     let mut times: Vec<Timings> = Vec::new();
+    let mut updated: Vec<f64> = Vec::new();
     let mut map = mapper(classes, preset, threads)?;
     // One unmeasured pass first: threads start, memory is mapped.
     for repeat in 0..=repeats.max(1) {
@@ -36,6 +37,7 @@ pub(crate) fn frames(
             let report = map.insert(&frame.borrow())?;
             if repeat > 0 {
                 times.push(report.timings);
+                updated.push(report.voxels_updated as f64);
             }
         }
     }
@@ -57,9 +59,10 @@ pub(crate) fn frames(
     let bytes = map.byte_size();
     let per = |part: usize| part as f64 / map.len().max(1) as f64;
     table::line(&format!(
-        "{:.1} frames/s (frames took {fastest:.1} to {slowest:.1} ms); after {} frames {} primitives, \
+        "{:.1} frames/s, {:.0} voxels computed anew per frame (frames took {fastest:.1} to {slowest:.1} ms); after {} frames {} primitives, \
          {:.0} bytes each with index, and {} voxels ({:.0} bytes per primitive)\n",
         1e3 / total,
+        median(&mut updated),
         input.len(),
         map.len(),
         per(bytes.primitives + bytes.index),
@@ -69,7 +72,7 @@ pub(crate) fn frames(
     Ok(json!({
         "name": name, "points": points, "classes": classes.len(), "preset": preset, "frames": input.len(),
         "hz": 1e3 / total, "median_ms": total, "min_ms": fastest, "max_ms": slowest, "stage_ms": stages,
-        "primitives": map.len(), "voxels": map.live_voxel_count(),
+        "voxels_updated": median(&mut updated), "primitives": map.len(), "voxels": map.live_voxel_count(),
         "bytes": {"primitives": bytes.primitives, "index": bytes.index, "voxels": bytes.voxels},
     }))
 }

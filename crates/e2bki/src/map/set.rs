@@ -18,6 +18,8 @@ pub(crate) struct PrimitiveSet {
     large: Large,
     /// Largest half box among the small primitives so far: how far beyond its own block a search must look.
     small_reach: f32,
+    /// Largest mean range so far, metres.
+    farthest: f32,
     /// Number of the change in progress.
     stamp: u32,
     next_id: u64,
@@ -31,6 +33,7 @@ impl PrimitiveSet {
             blocks: Blocks::default(),
             large: Large::default(),
             small_reach: 0.0,
+            farthest: 0.0,
             stamp: 0,
             next_id: 0,
         }
@@ -60,6 +63,11 @@ impl PrimitiveSet {
         &self.blocks
     }
 
+    /// At least the largest mean range of any primitive, metres.
+    pub(crate) fn farthest(&self) -> f32 {
+        self.farthest
+    }
+
     pub(crate) fn classes(&self) -> usize {
         self.slots.classes()
     }
@@ -85,12 +93,12 @@ impl PrimitiveSet {
         self.blocks.near_fresh(radius.ceil() as i32, self.stamp)
     }
 
-    /// Adds derived primitives under fresh ids; returns their slots. They come in the order of their blocks, so that
-    /// what is near in the world is near in memory: views read it by place.
+    /// Adds derived primitives under fresh ids; returns their slots. They come in the order of a
+    /// curve through their blocks, so that what is near in the world is near in memory: views read it by place.
     pub(crate) fn insert(&mut self, batch: &Batch, rows: impl IntoIterator<Item = usize>) -> Vec<u32> {
         let classes = self.slots.classes();
-        let mut rows: Vec<([i32; 3], usize)> =
-            rows.into_iter().map(|row| (batch.cores[row].sums.origin, row)).collect();
+        let mut rows: Vec<(u64, usize)> =
+            rows.into_iter().map(|row| (BlockKey(batch.cores[row].sums.origin).along_curve(), row)).collect();
         rows.par_sort_unstable();
         rows.into_iter()
             .map(|(_, row)| {
@@ -138,7 +146,9 @@ impl PrimitiveSet {
             let core = self.slots.core_mut(slot);
             core.mean = mean;
             core.changed = true;
-            self.blocks.update(old, position, self.near_of(slot), stale.as_ref());
+            let near = self.near_of(slot);
+            self.farthest = self.farthest.max(near.range);
+            self.blocks.update(old, position, near, stale.as_ref());
         } else {
             if let Some(stale) = stale {
                 self.blocks.mark(old, &stale);
@@ -178,6 +188,7 @@ impl PrimitiveSet {
                 let near = self.near_of(slot);
                 let core = self.slots.core(slot);
                 self.small_reach = self.small_reach.max(near.extent);
+                self.farthest = self.farthest.max(near.range);
                 let support = (core.form.reach > 0.0).then(|| Aabb::of_support(core));
                 self.blocks.update(BlockKey(block_of(core.mean)), core.position, near, support.as_ref());
             }
@@ -199,6 +210,7 @@ impl PrimitiveSet {
             self.large.insert(slot, core.mean, core.form.half_box);
         }
         self.small_reach = self.small_reach.max(near.extent);
+        self.farthest = self.farthest.max(near.range);
         self.slots.core_mut(slot).position = self.blocks.insert(BlockKey(block_of(core.mean)), near);
     }
 

@@ -55,9 +55,14 @@ pub(super) fn survey(set: &mut PrimitiveSet, config: &Config) -> Survey {
 fn survey_block(set: &PrimitiveSet, key: BlockKey, config: &Config) -> Survey {
     let mut survey = Survey::default();
     let Some(block) = set.blocks().get(key) else { return survey };
+    // Before anything is looked up: where all were seen from about as far as the farthest, nothing can be pruned.
+    let ratio = config.prune_ratio as f32;
+    let nearest = block.near.iter().fold(f32::INFINITY, |least, near| least.min(near.range));
+    if !config.merge && set.farthest() <= ratio * nearest {
+        return survey;
+    }
     let around = Neighbourhood::new(set, key, config.consistency_radius);
     let (consistency, merge) = (config.consistency_radius as f32, config.merge_radius as f32);
-    let ratio = config.prune_ratio as f32;
     let margin = (MARGIN * config.merge_radius) as f32;
     // Most blocks see one label only, or no range that differs enough: then there is nothing to prune.
     let labels = around.blocks().fold(0, |bits, block| bits | block.labels);

@@ -47,24 +47,26 @@ impl Hits {
         self.limit
     }
 
-    /// Takes places `first..end` of a row of which x differs and y, z are shared. Copies a whole row and keeps what is
-    /// wanted, so that nothing depends on how many there are.
+    /// Takes places `first..end` of a row of which x differs and y, z are shared. Copies a whole row's length and keeps
+    /// what is wanted, so that nothing depends on how many there are; `x` is twice as long as a row for that reason.
     #[inline(always)]
-    pub(crate) fn take_run(&mut self, x: &[f32; ROW], y: f32, z: f32, row: u16, first: usize, end: usize) {
+    pub(crate) fn take_run(&mut self, x: &[f32; 2 * ROW], y: f32, z: f32, row: u16, first: usize, end: usize) {
         let at = self.len.min(MOST_PLACES);
         let [xs, ys, zs] = &mut self.offsets;
+        xs[at..at + ROW].copy_from_slice(&x[first..first + ROW]);
+        ys[at..at + ROW].fill(y);
+        zs[at..at + ROW].fill(z);
+        let mut places = [0; ROW];
         for lane in 0..ROW {
-            xs[at + lane] = x[(first + lane) & 7];
-            ys[at + lane] = y;
-            zs[at + lane] = z;
-            self.places[at + lane] = row + (first + lane) as u16;
+            places[lane] = row + first as u16 + lane as u16;
         }
+        self.places[at..at + ROW].copy_from_slice(&places);
         self.len = at + (end - first);
     }
 
     /// Takes those of eight places that are `wanted` (a bit each) and that the primitive may reach.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, x: &[f32; ROW], y: &[f32; ROW], z: &[f32; ROW], wanted: u8, row: u16) {
+    pub(crate) fn offer(&mut self, x: &[f32], y: &[f32; ROW], z: &[f32; ROW], wanted: u8, row: u16) {
         let mut bits = 0;
         for lane in 0..ROW {
             let squared = x[lane] * x[lane] + (y[lane] * y[lane] + z[lane] * z[lane]);
@@ -102,6 +104,11 @@ impl Scratch {
     /// Values per place: a multiple of four, for the sake of vector instructions.
     pub(crate) fn stride(&self) -> usize {
         (self.classes.len() + 2).next_multiple_of(4)
+    }
+
+    /// Whether nothing reaches the places.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sums.is_empty()
     }
 
     /// The sums of a place: Σ k p of the classes in `classes`, then Σ k and Σ k u. None if nothing reaches the places.

@@ -59,7 +59,8 @@ impl LiveGrid {
         let mut masks = FxHashMap::default();
         boxes.iter().for_each(|region| self.lattice.mark(region, &mut masks));
         let mut stale: Vec<(BlockKey, Mask)> = masks.into_iter().collect();
-        stale.sort_unstable_by_key(|(key, _)| *key);
+        // Neighbours one after the other: they read the same primitives. No result depends on this order.
+        stale.par_sort_unstable_by_key(|(key, _)| (key.along_curve(), *key));
         let fresh: Vec<Packed> = stale
             .par_iter()
             .map_init(Scratch::default, |scratch, (block, mask)| {
@@ -112,19 +113,22 @@ fn pack(old: Option<&Packed>, stale: &Mask, scratch: &Scratch) -> Packed {
         (mass > 0.0).then(|| Stored { values: [sums[label], mass, weighted], label: scratch.classes[label] })
     };
     let mut packed = Packed::default();
-    let mut kept = old.into_iter().flat_map(|old| bits(&old.mask).zip(&old.voxels)).peekable();
+    let mut before_layer = 0;
     for (layer, stale) in stale.iter().enumerate() {
-        let mut candidates = stale | old.map_or(0, |old| old.mask[layer]);
+        let kept = old.map_or(0, |old| old.mask[layer]);
+        // Where nothing reaches any more, only what was not asked about stays.
+        let mut candidates = if scratch.is_empty() { kept & !stale } else { stale | kept };
         while candidates != 0 {
             let bit = candidates.trailing_zeros() as usize;
             candidates &= candidates - 1;
-            let voxel = layer * 64 + bit;
-            let before = kept.next_if(|(number, _)| *number == voxel).map(|(_, stored)| *stored);
-            if let Some(stored) = if stale >> bit & 1 == 1 { fresh(voxel) } else { before } {
+            let rank = before_layer + (kept & ((1 << bit) - 1)).count_ones() as usize;
+            let before = old.filter(|_| kept >> bit & 1 == 1).map(|old| old.voxels[rank]);
+            if let Some(stored) = if stale >> bit & 1 == 1 { fresh(layer * 64 + bit) } else { before } {
                 packed.mask[layer] |= 1 << bit;
                 packed.voxels.push(stored);
             }
         }
+        before_layer += kept.count_ones() as usize;
     }
     packed.voxels.shrink_to_fit();
     packed

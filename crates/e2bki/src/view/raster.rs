@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::belief::{Beliefs, Terms};
 use super::evaluate::{Hits, Places, ROW, Scratch};
 use crate::config::Distance;
+use crate::kernel::support_of;
 use crate::map::{Aabb, BlockKey, Core, PrimitiveSet};
 use crate::maths::floor_i32;
 
@@ -94,7 +95,7 @@ impl Lattice {
         }
         let most = [8, 8, if self.planar { 1 } else { 8 }];
         let per_metre = 1.0 / self.resolution as f32;
-        scratch.evaluate(set, distance, VOLUME, &BlockVoxels { mask, centers, most, per_metre });
+        scratch.evaluate(set, distance, VOLUME, &BlockVoxels { mask, centers, most, per_metre, distance });
     }
 }
 
@@ -105,6 +106,7 @@ struct BlockVoxels<'a> {
     /// Voxels along each axis.
     most: [u8; 3],
     per_metre: f32,
+    distance: Distance,
 }
 
 impl Places for BlockVoxels<'_> {
@@ -119,12 +121,16 @@ impl Places for BlockVoxels<'_> {
         };
         let (xs, ys, zs) = (clip(0), clip(1), clip(2));
         let offset = |axis: usize, i: usize| (self.centers[axis][i] - core.mean[axis]) as f32;
-        let (mut x, mut y) = ([0.0; ROW], [0.0; ROW]);
+        let (mut x, mut y) = ([0.0; 2 * ROW], [0.0; ROW]);
         for i in 0..ROW {
             x[i] = offset(0, i);
             y[i] = offset(1, i);
         }
         let middle = -x[0] * per_metre;
+        // A long or flat ellipsoid fills little of its ball: two slabs across its shorter axes cut most of it away.
+        let slab = |axis: usize| Slab::new(core, axis, 1.0 / per_metre, self.reach_of(core));
+        let sprawls = core.form.semi_axes[2] > core.form.reach;
+        let slabs = if sprawls { [Some(slab(0)), Some(slab(1))] } else { [None, None] };
         for k in zs {
             let z = offset(2, k as usize);
             // The ball around the mean cuts each row in one run: its first voxel and the one after its last, generous
@@ -135,6 +141,9 @@ impl Places for BlockVoxels<'_> {
                 let half = if squared > 0.0 { squared.sqrt() * per_metre } else { -1.0 };
                 first[j] = rounded((middle - half + 0.49).clamp(-1.0, 9.0)).max(xs.start);
                 end[j] = rounded((middle + half + 0.51).clamp(-1.0, 9.0)).min(xs.end);
+            }
+            for slab in slabs.iter().flatten() {
+                slab.cut([x[0], z], &y, &mut first, &mut end);
             }
             let layer = self.mask[k as usize];
             for j in ys.clone() {
@@ -152,6 +161,45 @@ impl Places for BlockVoxels<'_> {
                     hits.offer(&x, &[y; ROW], &[z; ROW], wanted & run, row);
                 }
             }
+        }
+    }
+}
+
+impl BlockVoxels<'_> {
+    /// Distance from an ellipsoid's surface at which its kernel ends, metres.
+    #[inline(always)]
+    fn reach_of(&self, core: &Core) -> f32 {
+        support_of(core.form.reach, self.distance)
+    }
+}
+
+/// The space between two planes across an axis of an ellipsoid, outside of which its kernel is zero.
+struct Slab {
+    axis: [f32; 3],
+    half: f32,
+    /// Voxels along a row per metre across the slab.
+    per_metre: f32,
+}
+
+impl Slab {
+    #[inline(always)]
+    fn new(core: &Core, axis: usize, resolution: f32, reach: f32) -> Self {
+        let half = core.form.semi_axes[axis] + reach + 1e-4;
+        let axis = core.form.axes[axis];
+        let step = axis[0] * resolution;
+        // A row along the slab never leaves it: a step of nearly nothing keeps all of it, or none.
+        let step = if step.abs() < 1e-6 { 1e-6 } else { step };
+        Self { axis, half, per_metre: 1.0 / step }
+    }
+
+    /// Shortens the runs of a layer of rows that start at (x, y, z).
+    #[inline(always)]
+    fn cut(&self, [x, z]: [f32; 2], y: &[f32; ROW], first: &mut [i32; ROW], end: &mut [i32; ROW]) {
+        for j in 0..ROW {
+            let across = self.axis[0] * x + self.axis[1] * y[j] + self.axis[2] * z;
+            let (a, b) = ((-self.half - across) * self.per_metre, (self.half - across) * self.per_metre);
+            first[j] = first[j].max(rounded((a.min(b) + 0.49).clamp(-1.0, 9.0)));
+            end[j] = end[j].min(rounded((a.max(b) + 0.51).clamp(-1.0, 9.0)));
         }
     }
 }
