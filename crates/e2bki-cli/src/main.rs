@@ -6,6 +6,7 @@ mod bench;
 mod config;
 mod demo;
 mod pictures;
+mod score;
 mod simulate;
 mod table;
 

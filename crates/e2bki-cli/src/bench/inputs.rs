@@ -13,6 +13,8 @@ pub(crate) struct Input {
     pub(crate) points: Vec<[f32; 3]>,
     pub(crate) semantics: Owned,
     pub(crate) pose: Pose,
+    /// True classes, where they are known; a number that is no class where they are not.
+    pub(crate) truth: Vec<u32>,
 }
 
 /// Semantics with owned arrays.
@@ -46,6 +48,7 @@ pub(crate) fn camera_views(standard: Standard, count: usize) -> Result<(Vec<Inpu
         let all = input.points.len();
         let kept: Vec<usize> = (0..count.min(all)).map(|i| i * all / count.min(all)).collect();
         input.points = kept.iter().map(|i| input.points[*i]).collect();
+        input.truth = kept.iter().map(|i| input.truth[*i]).collect();
         if let Owned::Evidence(values) = &mut input.semantics {
             let c = classes.len();
             *values = kept.iter().flat_map(|i| &values[i * c..(i + 1) * c]).copied().collect();
@@ -77,6 +80,7 @@ fn simulated(
             points: kept.iter().map(|k| frame.points[*k]).collect(),
             semantics: Owned::Evidence(kept.iter().flat_map(|k| &evidence[k * c..(k + 1) * c]).copied().collect()),
             pose: Pose::from_matrix(frame.world_from_sensor)?,
+            truth: kept.iter().map(|k| u32::from(frame.labels[*k])).collect(),
         });
     }
     Ok((inputs, classes))

@@ -35,23 +35,31 @@ pub(crate) fn read(folder: &Path, most: usize) -> Result<(Vec<Input>, ClassSet)>
     let tr = numbers(&folder.join("calib.txt"), Some("Tr:"))?;
     let Some(tr) = tr.first() else { bail!("{}: no line `Tr:`", folder.join("calib.txt").display()) };
     let poses = numbers(&folder.join("poses.txt"), None)?;
-    let labels = if folder.join("predictions").is_dir() { "predictions" } else { "labels" };
+    let said_by = if folder.join("predictions").is_dir() { "predictions" } else { "labels" };
     let mut inputs = Vec::new();
     for (i, pose) in poses.iter().enumerate().take(most) {
         let scan = folder.join("velodyne").join(format!("{i:06}.bin"));
         let values: Vec<f32> = words(&scan, 16)?.iter().map(|w| f32::from_le_bytes(*w)).collect();
-        let file = folder.join(labels).join(format!("{i:06}.label"));
-        let ids: Vec<u32> = words(&file, 4)?.iter().map(|w| u32::from_le_bytes(*w) & 0xffff).collect();
-        if ids.len() * 4 != values.len() {
-            bail!("{} has {} labels for {} points", file.display(), ids.len(), values.len() / 4);
-        }
-        let near = |p: &[f32]| p[0] * p[0] + p[1] * p[1] + p[2] * p[2] < 2500.0;
-        let kept: Vec<(&[f32], u32)> = values.chunks_exact(4).zip(ids).filter(|(p, _)| near(p)).collect();
+        let ids = |kind: &str| -> Result<Vec<u32>> {
+            let file = folder.join(kind).join(format!("{i:06}.label"));
+            let ids: Vec<u32> = words(&file, 4)?.iter().map(|w| u32::from_le_bytes(*w) & 0xffff).collect();
+            if ids.len() * 4 != values.len() {
+                bail!("{} has {} labels for {} points", file.display(), ids.len(), values.len() / 4);
+            }
+            Ok(ids)
+        };
+        let (said, truth) = (ids(said_by)?, ids("labels")?);
+        let near = |k: &usize| {
+            let p = &values[4 * k..4 * k + 3];
+            p[0] * p[0] + p[1] * p[1] + p[2] * p[2] < 2500.0
+        };
+        let kept: Vec<usize> = (0..said.len()).filter(near).collect();
         let class = |id: u32| CLASSES.iter().position(|(_, ids)| ids.contains(&id)).map_or(u32::MAX, |c| c as u32);
         inputs.push(Input {
-            points: kept.iter().map(|(p, _)| [p[0], p[1], p[2]]).collect(),
-            semantics: Owned::Labels(kept.iter().map(|(_, id)| class(*id)).collect()),
+            points: kept.iter().map(|k| [values[4 * k], values[4 * k + 1], values[4 * k + 2]]).collect(),
+            semantics: Owned::Labels(kept.iter().map(|k| class(said[*k])).collect()),
             pose: lidar_pose(tr, pose)?,
+            truth: kept.iter().map(|k| class(truth[*k])).collect(),
         });
     }
     if inputs.is_empty() {

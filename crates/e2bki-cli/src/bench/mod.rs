@@ -1,5 +1,6 @@
 //! `e2bki bench`: what the engine takes, per stage, on inputs of known size.
 
+mod accuracy;
 mod inputs;
 mod kitti;
 mod line;
@@ -17,13 +18,14 @@ use crate::table;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki bench\n  e2bki bench --only scan --data semantickitti/sequences/08\n  \
     e2bki bench --only line --frames 25000 --json bench.json\n\n\
-    Benchmarks: scan (a full LiDAR scan, default configuration), camera (27k points, 1024 clusters), rellis (7.6k\n\
-    points, 256 clusters), queries (continuous, near surfaces), line (a straight drive without end).")]
+    Benchmarks: scan (a full LiDAR scan, default configuration), queries (continuous, near surfaces), accuracy (a few\n\
+    configurations, even scans mapped and odd ones asked about), camera (27k points, 1024 clusters), rellis (7.6k points,\n\
+    256 clusters), line (a straight drive without end).")]
 pub(crate) struct Options {
-    /// Run one benchmark only: scan, camera, rellis, queries or line
+    /// Run one benchmark only: scan, queries, accuracy, camera, rellis or line
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
-    /// A SemanticKITTI sequence folder for `scan` and `queries`; simulated HDL-64E scans without it
+    /// A SemanticKITTI sequence folder for `scan`, `queries` and `accuracy`; simulated HDL-64E scans without it
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Frames of the straight drive
@@ -40,7 +42,7 @@ pub(crate) struct Options {
     json: Option<PathBuf>,
 }
 
-const NAMES: [&str; 5] = ["scan", "camera", "rellis", "queries", "line"];
+const NAMES: [&str; 6] = ["scan", "queries", "accuracy", "camera", "rellis", "line"];
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(name) = options.only.as_deref().filter(|name| !NAMES.contains(name)) {
@@ -48,13 +50,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let wanted = |name: &str| options.only.as_deref().is_none_or(|only| only == name);
     let mut results: Vec<Value> = Vec::new();
-    if wanted("scan") || wanted("queries") {
+    if wanted("scan") || wanted("queries") || wanted("accuracy") {
         let (input, classes) = inputs::scans(options.data.as_deref())?;
         if wanted("scan") {
             results.push(measure::frames("scan", &input, &classes, "default", options.threads, options.repeats)?);
         }
         if wanted("queries") {
             results.push(measure::queries(&input, &classes, options.threads, options.repeats)?);
+        }
+        if wanted("accuracy") {
+            results.push(accuracy::run(&input, &classes, options.threads)?);
         }
     }
     for (name, standard, points, preset) in [

@@ -1,7 +1,7 @@
 //! `e2bki demo`: the whole job on a simulated drive, with nothing to download.
 
 mod drive;
-mod score;
+mod queries;
 mod write;
 
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use clap::Args;
 use e2bki::{ClassSet, Mapper, Timings};
 
 use crate::config::Parameters;
+use crate::score::{self, Score};
 use crate::table;
-use score::Score;
 
 /// Simulate a drive, map it, score the map and write pictures to look at
 #[derive(Args)]
@@ -51,7 +51,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
     let mut map = Mapper::new(classes, config)?;
 
-    let mut queries = score::Queries::new(drive.classes().len());
+    let mut queries = queries::Queries::new(drive.classes().len());
     let mut timings = Timings::default();
     let (mut mapped, mut received, mut kept) = (0, 0, 0);
     let mut trajectory = Vec::new();
@@ -74,9 +74,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let bar = table::progress(3, "scoring");
     let network = queries.score_network();
     bar.inc(1);
-    let voxels = queries.score_map(&map, score::At::VoxelCentre);
+    let voxels = queries.score_map(&map, queries::At::VoxelCentre);
     bar.inc(1);
-    let continuous = queries.score_map(&map, score::At::Point);
+    let continuous = queries.score_map(&map, queries::At::Point);
     bar.finish_and_clear();
 
     let voxel_name = format!("map, {} m voxels", map.config().resolution);
