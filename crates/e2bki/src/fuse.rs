@@ -25,8 +25,11 @@ pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_se
             for i in members {
                 sums.add_point(world(*i), f64::from(points.range[*i as usize]));
                 let odds = &points.odds[*i as usize * classes..][..classes];
-                for (sum, odds) in log_evidence.iter_mut().zip(odds).filter(|(_, odds)| **odds > 0.0) {
-                    *sum += log_evidence_of_odds(*odds);
+                let row = log_evidence.iter_mut().zip(odds);
+                if points.sparse {
+                    row.filter(|(_, odds)| **odds > 0.0).for_each(|(sum, odds)| *sum += log_evidence_of_odds(*odds));
+                } else {
+                    row.for_each(|(sum, odds)| *sum += log_evidence_of_odds(*odds));
                 }
             }
             sums.settle();

@@ -3,30 +3,34 @@
 
 const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-const SQRT_2: f64 = std::f64::consts::SQRT_2;
 
-/// Natural logarithm of a positive, finite, normal number.
+/// Natural logarithm of a positive number.
 ///
-/// Anything else gives the limit a caller would want: `−∞` at or below zero, the argument itself for `∞` and NaN.
+/// At or below zero it gives `−∞`, for `∞` and NaN the argument itself.
 pub(crate) fn ln(x: f64) -> f64 {
     if !(x > 0.0 && x < f64::INFINITY) {
         return if x <= 0.0 { f64::NEG_INFINITY } else { x };
     }
-    let bits = x.to_bits();
-    let mut exponent = ((bits >> 52) as i32) - 1023;
-    let mut mantissa = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 0x3ff0_0000_0000_0000);
-    if mantissa > SQRT_2 {
-        mantissa *= 0.5;
-        exponent += 1;
-    }
+    ln_of_normal(x)
+}
+
+/// Natural logarithm of a positive, finite, normal number, without branches: a loop of it becomes vector instructions.
+#[inline(always)]
+pub(crate) fn ln_of_normal(x: f64) -> f64 {
+    // x = 2^e m with m from √½ to √2: adding 1 − √½ to the bits carries into the exponent from √2 on.
+    const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
+    const ONE: u64 = 0x3ff0_0000_0000_0000;
+    let shifted = x.to_bits().wrapping_add(ONE - SQRT_HALF);
+    // The exponent as a number: its bits below those of 2⁵², less 2⁵².
+    let exponent = f64::from_bits(shifted >> 52 | 0x4330_0000_0000_0000) - (4_503_599_627_370_496.0 + 1023.0);
+    let mantissa = f64::from_bits((shifted & 0x000f_ffff_ffff_ffff) + SQRT_HALF);
     // ln m = 2 artanh(s) with s = (m−1)/(m+1), |s| ≤ 0.1716.
     let s = (mantissa - 1.0) / (mantissa + 1.0);
     let z = s * s;
     let mut series = 1.0 / 19.0;
-    for denominator in [17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0] {
-        series = series * z + 1.0 / denominator;
+    for inverse in [1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 1.0 / 5.0, 1.0 / 3.0] {
+        series = series * z + inverse;
     }
-    let exponent = f64::from(exponent);
     exponent * LN_2_HIGH + (2.0 * s + (2.0 * s * z * series + exponent * LN_2_LOW))
 }
 

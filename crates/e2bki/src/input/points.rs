@@ -26,6 +26,8 @@ pub struct EvidentialPoints {
     pub label: Vec<u16>,
     /// Distance from the sensor, metres.
     pub range: Vec<f32>,
+    /// Whether most odds are zero, as they are when they come from labels: a hint for speed, not for results.
+    pub sparse: bool,
 }
 
 impl EvidentialPoints {
@@ -50,6 +52,7 @@ impl EvidentialPoints {
             report.repaired += repaired;
         }
         if let Semantics::Labels(_) = frame.semantics {
+            points.sparse = true;
             points.odds.resize(points.len() * classes, 0.0);
             super::labels::odds_from_labels(
                 &points.position,

@@ -4,7 +4,7 @@
 //! L_c = Σ_n ln(1 + b_n^c/u_n); adding is fusing, in any order. From L:
 //! u = 1/(1 + Σ_c expm1(L_c)), b^c = u·expm1(L_c), p^c = b^c + u/C. Nothing here divides by 1 − conflict.
 
-use crate::maths::{argmax, exp, ln};
+use crate::maths::{argmax, exp, ln, ln_of_normal};
 
 /// Log-evidence is a multiple of this, so that sums are exact and order cannot matter.
 const QUANTUM: f64 = 1.0 / 4_294_967_296.0;
@@ -24,9 +24,12 @@ pub struct Opinion {
 }
 
 /// ln(1 + b/u) of one class of one observation, rounded to the quantum of the sums.
+///
+/// Odds must be finite and not negative, as those of checked input are.
+#[inline(always)]
 pub fn log_evidence_of_odds(odds: f32) -> f64 {
     const WHOLE: f64 = 6_755_399_441_055_744.0;
-    let value = ln(1.0 + f64::from(odds));
+    let value = ln_of_normal(1.0 + f64::from(odds));
     ((value * (1.0 / QUANTUM) + WHOLE) - WHOLE) * QUANTUM
 }
 
