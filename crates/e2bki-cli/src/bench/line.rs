@@ -7,49 +7,66 @@ use e2bki::cluster::Rng;
 use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
 use serde_json::{Value, json};
 
+use super::measure::median;
 use crate::table;
 
 const CLASSES: usize = 7;
 const POINTS: usize = 2000;
 
-/// Drives `frames` metres; prints time per frame and memory along the way.
+/// Drives `frames` metres. The last stretch alternates, frame by frame, with the early stretch of a second, young map, so
+/// that a machine whose speed drifts does not spoil the comparison.
 pub(crate) fn run(frames: usize, threads: usize) -> Result<Value> {
-    let classes = ClassSet::from_names((0..CLASSES).map(|c| format!("class {c}")))?;
-    let mut map = Mapper::new(classes, Config { threads, ..Config::default() })?;
-    let bar = table::progress(frames, "driving");
-    let mut times = Vec::with_capacity(frames);
-    for i in 0..frames {
-        let (points, evidence) = strip(i as u64);
-        let pose = Pose::from_translation([i as f64, 0.0, 1.5])?;
-        let start = Instant::now();
-        map.insert(&Frame { points: &points, semantics: Semantics::Evidence(&evidence), world_from_sensor: pose })?;
-        times.push(start.elapsed().as_secs_f64() * 1e3);
+    let stretch = (frames / 5).clamp(1, 1000);
+    let mut old = map(threads)?;
+    let mut young = map(threads)?;
+    let bar = table::progress(frames + stretch, "driving");
+    for i in 0..frames - stretch {
+        insert(&mut old, i)?;
+        bar.inc(1);
+    }
+    for i in 0..stretch {
+        insert(&mut young, i)?;
+        bar.inc(1);
+    }
+    let (mut early, mut late) = (Vec::new(), Vec::new());
+    for i in 0..stretch {
+        early.push(insert(&mut young, stretch + i)?);
+        late.push(insert(&mut old, frames - stretch + i)?);
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let mean = |from: usize, to: usize| {
-        let window = &times[from.min(frames)..to.min(frames)];
-        window.iter().sum::<f64>() / window.len().max(1) as f64
-    };
-    let window = (frames / 5).clamp(1, 1000);
-    let (early, late) = (mean(window, 2 * window), mean(frames - window, frames));
-    let bytes = map.byte_size();
-    let per = |part: usize| part as f64 / map.len().max(1) as f64;
+    let (early, late) = (median(&mut early), median(&mut late));
+    let bytes = old.byte_size();
+    let per = |part: usize| part as f64 / old.len().max(1) as f64;
     table::print(&[
         vec![format!("line: {frames} frames of {POINTS} points"), String::new()],
-        vec![format!("ms per frame, frames {window} to {}", 2 * window), format!("{early:.3}")],
-        vec![format!("ms per frame, last {window}"), format!("{late:.3}")],
+        vec![format!("median ms per frame, frames {stretch} to {}", 2 * stretch), format!("{early:.3}")],
+        vec![format!("median ms per frame, last {stretch}"), format!("{late:.3}")],
         vec!["ratio".into(), format!("{:.3}", late / early)],
-        vec!["primitives".into(), map.len().to_string()],
+        vec!["primitives".into(), old.len().to_string()],
         vec!["bytes per primitive, with index".into(), format!("{:.0}", per(bytes.primitives + bytes.index))],
         vec!["bytes of voxels per primitive".into(), format!("{:.0}", per(bytes.voxels))],
     ])?;
     table::line("")?;
     Ok(json!({
         "name": "line", "frames": frames, "early_ms": early, "late_ms": late, "ratio": late / early,
-        "primitives": map.len(),
+        "primitives": old.len(),
         "bytes": {"primitives": bytes.primitives, "index": bytes.index, "voxels": bytes.voxels},
     }))
+}
+
+fn map(threads: usize) -> Result<Mapper> {
+    let classes = ClassSet::from_names((0..CLASSES).map(|c| format!("class {c}")))?;
+    Ok(Mapper::new(classes, Config { threads, ..Config::default() })?)
+}
+
+/// Inserts the frame of one metre; returns the milliseconds it took.
+fn insert(map: &mut Mapper, metre: usize) -> Result<f64> {
+    let (points, evidence) = strip(metre as u64);
+    let pose = Pose::from_translation([metre as f64, 0.0, 1.5])?;
+    let start = Instant::now();
+    map.insert(&Frame { points: &points, semantics: Semantics::Evidence(&evidence), world_from_sensor: pose })?;
+    Ok(start.elapsed().as_secs_f64() * 1e3)
 }
 
 /// A strip of ground with walls on both sides, three metres around the sensor, of seven classes in patches.

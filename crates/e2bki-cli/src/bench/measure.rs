@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::inputs::Input;
 use crate::table;
 
-fn median(values: &mut [f64]) -> f64 {
+/// Middle value; the order of the values is changed.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }

@@ -65,8 +65,8 @@ pub(crate) struct Block {
     stamp: u32,
     /// Latest stamp for which [`Blocks::near_fresh`] named this block.
     named: u32,
-    /// Union of the old and new supports of the primitives that changed here.
-    stale: Option<Aabb>,
+    /// One more than the number of this block's box among the stale ones; 0 if it has none.
+    stale: u32,
 }
 
 impl Block {
@@ -75,19 +75,17 @@ impl Block {
         self.labels |= 1 << (near.label % 64);
         std::mem::replace(&mut self.stamp, near.stamp) != near.stamp
     }
+}
 
-    /// Joins a box to the stale one; true if there was none.
-    fn mark(&mut self, stale: &Aabb) -> bool {
-        match &mut self.stale {
-            Some(all) => {
-                all.join(stale);
-                false
-            }
-            None => {
-                self.stale = Some(*stale);
-                true
-            }
-        }
+/// Joins a box to the stale one of a block. Large boxes stay alone: a union of such is mostly empty.
+fn mark(block: &mut Block, key: BlockKey, stale: &Aabb, all: &mut Vec<(BlockKey, Aabb)>, large: &mut Vec<Aabb>) {
+    if is_large(stale) {
+        large.push(*stale);
+    } else if let Some((_, known)) = all.get_mut((block.stale as usize).wrapping_sub(1)) {
+        known.join(stale);
+    } else {
+        all.push((key, *stale));
+        block.stale = all.len() as u32;
     }
 }
 
@@ -99,8 +97,8 @@ fn is_large(stale: &Aabb) -> bool {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Blocks {
     blocks: FxHashMap<BlockKey, Block>,
-    /// Blocks with a stale box.
-    stale: Vec<BlockKey>,
+    /// Blocks because of which views are out of date, with the union of the old and new supports of what changed there.
+    stale: Vec<(BlockKey, Aabb)>,
     /// Stale boxes that are too large to be joined with others: a union of such boxes is mostly empty.
     stale_large: Vec<Aabb>,
     /// Blocks with records of the latest stamp; some may be gone or empty again.
@@ -128,7 +126,7 @@ impl Blocks {
         block.near.swap_remove(position as usize);
         block.labels = block.near.iter().fold(0, |bits, near| bits | 1 << (near.label % 64));
         let moved = block.near.get(position as usize).map(|near| near.slot);
-        if block.near.is_empty() && block.stale.is_none() {
+        if block.near.is_empty() && block.stale == 0 {
             self.blocks.remove(&key);
         }
         moved
@@ -142,11 +140,7 @@ impl Blocks {
             }
             block.near[position as usize] = near;
             if let Some(stale) = stale {
-                if is_large(stale) {
-                    self.stale_large.push(*stale);
-                } else if block.mark(stale) {
-                    self.stale.push(key);
-                }
+                mark(block, key, stale, &mut self.stale, &mut self.stale_large);
             }
         }
     }
@@ -175,26 +169,23 @@ impl Blocks {
 
     /// Remembers that views are out of date in a box, because of a primitive of this block.
     pub(crate) fn mark(&mut self, key: BlockKey, stale: &Aabb) {
-        if is_large(stale) {
-            self.stale_large.push(*stale);
-        } else if self.blocks.entry(key).or_default().mark(stale) {
-            self.stale.push(key);
-        }
+        mark(self.blocks.entry(key).or_default(), key, stale, &mut self.stale, &mut self.stale_large);
     }
 
     /// Takes the boxes in which views are out of date, in a fixed order.
     pub(crate) fn take_stale(&mut self) -> Vec<Aabb> {
-        let mut keys = std::mem::take(&mut self.stale);
-        keys.sort_unstable();
-        let mut boxes = std::mem::take(&mut self.stale_large);
-        boxes.extend(keys.iter().filter_map(|key| {
-            let block = self.blocks.get_mut(key)?;
-            let stale = block.stale.take();
-            if block.near.is_empty() {
-                self.blocks.remove(key);
+        let mut stale = std::mem::take(&mut self.stale);
+        stale.sort_unstable_by_key(|(key, _)| *key);
+        for (key, _) in &stale {
+            if let Some(block) = self.blocks.get_mut(key) {
+                block.stale = 0;
+                if block.near.is_empty() {
+                    self.blocks.remove(key);
+                }
             }
-            stale
-        }));
+        }
+        let mut boxes = std::mem::take(&mut self.stale_large);
+        boxes.extend(stale.into_iter().map(|(_, stale)| stale));
         boxes
     }
 
