@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Semantic 3-D maps with calibrated uncertainty, from LiDAR points and class evidence.
+/// Semantic 3-D maps that know what they do not know, from LiDAR points and class evidence.
 #[derive(Parser)]
 #[command(name = "e2bki", version, propagate_version = true, arg_required_else_help = true)]
 struct Arguments {

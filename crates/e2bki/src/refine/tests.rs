@@ -119,14 +119,19 @@ fn frame(rng: &mut Rng, recipe: &Recipe) -> Batch {
         }
         sums.settle();
         let evidence: Vec<f64> = (0..CLASSES).map(|c| if c == label { 2.0 } else { 0.25 }).collect();
-        let mut probability = vec![0.0; CLASSES];
-        let mut core = Core::of_sums(sums);
-        recipe.derive(&mut core, &evidence, &mut probability);
-        batch.cores.push(core);
-        batch.log_evidence.extend(evidence);
-        batch.probability.extend(probability);
+        push(&mut batch, sums, evidence, recipe);
     }
     batch
+}
+
+/// Adds a derived primitive to a batch.
+fn push(batch: &mut Batch, sums: Sums, evidence: Vec<f64>, recipe: &Recipe) {
+    let mut probability = vec![0.0; CLASSES];
+    let mut core = Core::of_sums(sums);
+    recipe.derive(&mut core, &evidence, &mut probability);
+    batch.cores.push(core);
+    batch.log_evidence.extend(evidence);
+    batch.probability.extend(probability);
 }
 
 #[test]
@@ -190,12 +195,7 @@ fn a_near_observation_prunes_a_far_contradiction_and_not_the_other_way_round() {
             sums.add_point([*x, 0.5, 0.5], *range);
             sums.settle();
             let evidence: Vec<f64> = (0..CLASSES).map(|c| f64::from(u8::from(c == *label))).collect();
-            let mut probability = vec![0.0; CLASSES];
-            let mut core = Core::of_sums(sums);
-            recipe.derive(&mut core, &evidence, &mut probability);
-            batch.cores.push(core);
-            batch.log_evidence.extend(evidence);
-            batch.probability.extend(probability);
+            push(&mut batch, sums, evidence, &recipe);
         }
         let mut set = PrimitiveSet::new(CLASSES, recipe);
         set.begin();
