@@ -47,20 +47,19 @@ fn lanes(operation: impl Fn(usize) -> f32) -> Lanes {
 
 /// Kernel values at `center + (x, y, z)` for one primitive. Lanes out of reach give 0.
 ///
-/// Lengths are in units of the longest semi-axis, which keeps all products below within the range of f32.
+/// Lengths are in `form.unit`, which keeps all products below within the range of f32.
 #[inline(always)]
 pub(crate) fn kernel_of_lanes(form: &Form, [x, y, z]: [Lanes; 3], distance: Distance) -> Lanes {
-    let unit = form.semi_axes[2];
-    let per_unit = 1.0 / unit;
-    let a = [form.semi_axes[0] * per_unit, form.semi_axes[1] * per_unit];
-    let squares = [a[0] * a[0], a[1] * a[1], 1.0];
+    let per_unit = 1.0 / form.unit;
+    let a = [form.semi_axes[0] * per_unit, form.semi_axes[1] * per_unit, form.semi_axes[2] * per_unit];
+    let squares = [a[0] * a[0], a[1] * a[1], a[2] * a[2]];
     // The point in the frame of the axes, first octant.
     let along = |axis: [f32; 3]| {
         let axis = [axis[0] * per_unit, axis[1] * per_unit, axis[2] * per_unit];
         lanes(|l| (axis[0] * x[l] + axis[1] * y[l] + axis[2] * z[l]).abs())
     };
     let p = [along(form.axes[0]), along(form.axes[1]), along(form.axes[2])];
-    let w = [lanes(|l| a[0] * p[0][l]), lanes(|l| a[1] * p[1][l]), p[2]];
+    let w = [lanes(|l| a[0] * p[0][l]), lanes(|l| a[1] * p[1][l]), lanes(|l| a[2] * p[2][l])];
     let mut t = lanes(|l| (w[0][l] - squares[0]).max(w[1][l] - squares[1]).max(w[2][l] - squares[2]).max(0.0));
     // A lane stops after its first small step, whatever the others do; usually that is the first or second.
     let mut moving = [1.0_f32; LANES];
@@ -72,13 +71,13 @@ pub(crate) fn kernel_of_lanes(form: &Form, [x, y, z]: [Lanes; 3], distance: Dist
             break;
         }
     }
-    let inverse = [1.0 / a[0], 1.0 / a[1]];
+    let inverse = [1.0 / a[0], 1.0 / a[1], 1.0 / a[2]];
     let d = lanes(|l| {
-        let [i0, i1, i2] = [p[0][l] * inverse[0], p[1][l] * inverse[1], p[2][l]];
+        let [i0, i1, i2] = [p[0][l] * inverse[0], p[1][l] * inverse[1], p[2][l] * inverse[2]];
         let inside = i0 * i0 + i1 * i1 + i2 * i2 <= 1.0;
         let (others, product) = cofactors(t[l], squares);
         let [v0, v1, v2] = [p[0][l] * others[0], p[1][l] * others[1], p[2][l] * others[2]];
-        let d = unit * t[l] * (v0 * v0 + v1 * v1 + v2 * v2).sqrt() / product;
+        let d = form.unit * t[l] * (v0 * v0 + v1 * v1 + v2 * v2).sqrt() / product;
         if inside { 0.0 } else { d }
     });
     let d = if distance == Distance::Squared { lanes(|l| d[l] * d[l]) } else { d };
@@ -157,19 +156,40 @@ mod tests {
     #[test]
     fn the_polynomial_is_the_sparse_kernel() {
         // A point-like ellipsoid makes the distance exact enough to see the polynomial alone.
-        let form = Form {
-            axes: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
-            semi_axes: [1e-4; 3],
-            reach: 1.0,
-            half_box: [1.0; 3],
-            steps: 2,
-        };
+        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let point = Ellipsoid { center: [0.0; 3], axes, semi_axes: [1e-6; 3] };
+        let form = Form::new(&point, 1.0, Distance::Euclidean);
         for i in 0..=1000 {
             let d = i as f32 / 1000.0;
             let k = kernel_of_lanes(&form, [[d; LANES], [0.0; LANES], [0.0; LANES]], Distance::Euclidean)[0];
-            let expected = sparse_kernel((f64::from(d) - 1e-4).max(0.0), 1.0);
-            assert!((f64::from(k) - expected).abs() < 5e-6, "{d}: {k}");
+            assert!((f64::from(k) - sparse_kernel(f64::from(d), 1.0)).abs() < 5e-6, "{d}: {k}");
             assert!((0.0..=1.0).contains(&k), "{d}: {k}");
+        }
+    }
+
+    #[test]
+    fn tiny_axes_and_vast_reaches_stay_within_the_range_of_f32() {
+        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        for longest in [1e-6, 1e-3, 0.05, 20.0] {
+            for flat in [1.0_f64, 0.1, 0.01] {
+                for reach in [0.005, 0.4, 136.0] {
+                    let semi_axes = [longest * flat, longest * flat.sqrt(), longest];
+                    let ellipsoid = Ellipsoid { center: [0.0; 3], axes, semi_axes };
+                    let form = Form::new(&ellipsoid, reach, Distance::Euclidean);
+                    // The bound of the other test, and what rounding the position to f32 costs beside a short reach.
+                    let tolerance = 5e-5 + 4.0 * f64::from(f32::EPSILON) * (longest + reach) / reach;
+                    for step in 0..60 {
+                        let away = longest + reach * f64::from(step) / 50.0;
+                        let x = [0.64 * away, 0.48 * away, 0.6 * away].map(|v| v as f32);
+                        let k = kernel_of_lanes(&form, x.map(|v| [v; LANES]), Distance::Euclidean)[0];
+                        let expected = sparse_kernel(ellipsoid.distance(x.map(f64::from)), reach);
+                        assert!(
+                            (f64::from(k) - expected).abs() < tolerance,
+                            "{semi_axes:?} {reach} {x:?}: {k} {expected}"
+                        );
+                    }
+                }
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::config::{Distance, Shape};
 pub const EIGENVALUE_FLOOR_M2: f64 = 1e-4;
 
 /// Radius that stands for a point, metres.
-const POINT_RADIUS_M: f64 = 1e-4;
+const POINT_RADIUS_M: f64 = 1e-6;
 
 /// An ellipsoid in the world.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -84,6 +84,9 @@ pub(crate) struct Form {
     pub(crate) reach: f32,
     /// Half side of the box outside of which the kernel is zero, metres.
     pub(crate) half_box: [f32; 3],
+    /// Unit of length in which the distance is computed: between the longest semi-axis and the reach, so that the
+    /// products of six lengths and more stay within the range of f32 for any axis and any reach.
+    pub(crate) unit: f32,
     /// Newton steps that the distance needs: they grow with the ratio of the axes, not with the point.
     pub(crate) steps: u8,
 }
@@ -99,7 +102,9 @@ impl Form {
             ratio *= 0.5;
             steps += 1;
         }
+        let longest = ellipsoid.semi_axes[2];
         Self {
+            unit: (longest * ((longest + reach) / longest).sqrt().sqrt()) as f32,
             steps,
             axes: ellipsoid.axes.map(|axis| axis.map(|v| v as f32)),
             semi_axes: ellipsoid.semi_axes.map(|v| v as f32),
@@ -184,6 +189,6 @@ mod tests {
         let sphere = Ellipsoid::of_gaussian([0.0; 3], [0.04, 0.01, 0.01, 0.0, 0.0, 0.0], 0.5843744, Shape::Sphere);
         assert!((sphere.semi_axes[0] - (0.5843744_f64 * 0.02).sqrt()).abs() < 1e-12);
         let mean = Ellipsoid::of_gaussian([0.0; 3], [0.04, 0.01, 0.01, 0.0, 0.0, 0.0], 0.5843744, Shape::Point);
-        assert!((mean.distance([0.3, 0.4, 0.0]) - 0.5).abs() < 1.1e-4);
+        assert!((mean.distance([0.3, 0.4, 0.0]) - 0.5).abs() < 2e-6);
     }
 }
