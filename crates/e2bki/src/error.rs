@@ -54,6 +54,14 @@ pub enum Error {
     /// Maps that cannot be merged.
     #[error("the maps cannot be merged: {0}")]
     Merge(String),
+    /// A kept primitive that cannot be put back.
+    #[error("the primitive with id {id} cannot be part of this map: {what}")]
+    State {
+        /// Its id.
+        id: u64,
+        /// What is wrong with it.
+        what: String,
+    },
     /// An argument of a query or view out of range.
     #[error("argument `{name}` is {found}; allowed: {allowed}")]
     Argument {

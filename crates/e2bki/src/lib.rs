@@ -25,10 +25,12 @@ pub mod kernel;
 mod map;
 mod mapper;
 pub mod maths;
+mod method;
 mod outputs;
 mod pose;
 pub mod primitive;
 mod refine;
+mod state;
 mod timings;
 mod view;
 
@@ -39,7 +41,9 @@ pub use input::{
     Dropped, EvidentialPoints, Frame, FrameReport, LogitKind, MAX_ODDS, MIN_ENTROPY_UNCERTAINTY, Semantics,
 };
 pub use mapper::Mapper;
+pub use method::SemanticMapper;
 pub use outputs::{BirdsEye, ByteSize, Primitive};
 pub use pose::{Pose, WORLD_LIMIT_M};
+pub use state::PrimitiveState;
 pub use timings::Timings;
 pub use view::{Belief, Beliefs, Cells, LiveVoxel, Voxels};

@@ -10,7 +10,7 @@ use crate::fold::fold;
 use crate::fuse::fuse;
 use crate::gate::passes;
 use crate::input::{EvidentialPoints, Frame, FrameReport};
-use crate::map::{Batch, Core, PrimitiveSet, Recipe};
+use crate::map::{Batch, PrimitiveSet, Recipe};
 use crate::refine::refine;
 use crate::timings::timed;
 use crate::view::{Accumulated, LiveGrid, Terms};
@@ -43,7 +43,7 @@ pub struct Mapper {
     pub(crate) set: PrimitiveSet,
     pub(crate) live: Option<LiveGrid>,
     pub(crate) accumulated: Option<Accumulated>,
-    frames: u64,
+    pub(crate) frames: u64,
     pool: Option<Arc<rayon::ThreadPool>>,
 }
 
@@ -168,11 +168,12 @@ impl Mapper {
     /// Forgets every primitive whose mean lies outside of a box, for a map that moves along with its robot; returns
     /// how many.
     pub fn remove_outside(&mut self, low: [f64; 3], high: [f64; 3]) -> usize {
-        let outside = |core: &Core| (0..3).any(|i| !(low[i]..=high[i]).contains(&core.mean[i]));
-        let gone: Vec<u32> = self.set.by_id().into_iter().filter(|slot| outside(self.set.core(*slot))).collect();
-        gone.iter().for_each(|slot| self.set.remove(*slot));
+        self.take_outside(low, high).len()
+    }
+
+    /// Brings the voxel view up to date after a change that was not a frame.
+    pub(crate) fn refresh(&mut self) {
         self.update_views(None);
-        gone.len()
     }
 
     /// The classes.

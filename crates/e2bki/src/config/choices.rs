@@ -124,5 +124,7 @@ choice!(
         Literal = "literal",
         /// 1/(S+1), scaled to reach 1 without evidence.
         Rescaled = "rescaled",
+        /// Nothing: the semantic part is all.
+        None = "none",
     }
 );

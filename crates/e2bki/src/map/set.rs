@@ -114,6 +114,27 @@ impl PrimitiveSet {
             .collect()
     }
 
+    /// Adds derived primitives under the ids that they have.
+    pub(crate) fn put_back(&mut self, batch: &Batch) {
+        let classes = self.slots.classes();
+        for (row, core) in batch.cores.iter().enumerate() {
+            let range = row * classes..(row + 1) * classes;
+            let slot = self.slots.insert(core.clone(), &batch.log_evidence[range.clone()], &batch.probability[range]);
+            self.enter(slot);
+            self.mark(slot);
+        }
+    }
+
+    /// The id that the next primitive gets.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next_id
+    }
+
+    /// Leaves the ids below `next_id` to primitives that are put back.
+    pub(crate) fn reserve_ids(&mut self, next_id: u64) {
+        self.next_id = self.next_id.max(next_id);
+    }
+
     pub(crate) fn remove(&mut self, slot: u32) {
         self.mark(slot);
         self.leave(slot);
@@ -249,24 +270,15 @@ impl PrimitiveSet {
         self.copied(recipe, Sums::flattened)
     }
 
-    fn copied(&self, recipe: &Recipe, change: impl Fn(&Sums) -> Sums + Sync) -> Batch {
-        let classes = self.slots.classes();
-        let slots = self.by_id();
-        let log_evidence: Vec<f64> = slots.iter().flat_map(|slot| self.log_evidence(*slot)).copied().collect();
-        let mut probability = vec![0.0; slots.len() * classes];
-        let cores = slots
-            .par_iter()
-            .zip(log_evidence.par_chunks(classes))
-            .zip(probability.par_chunks_mut(classes))
-            .with_min_len(256)
-            .map(|((slot, log_evidence), probability)| {
-                let old = self.core(*slot);
-                let mut core = Core { muted: old.muted, ..Core::of_sums(change(&old.sums)) };
-                recipe.derive(&mut core, log_evidence, probability);
-                core
-            })
-            .collect();
-        Batch { cores, log_evidence, probability }
+    fn copied(&self, recipe: &Recipe, change: impl Fn(&Sums) -> Sums) -> Batch {
+        let mut batch = Batch::default();
+        for slot in self.by_id() {
+            let old = self.core(slot);
+            batch.cores.push(Core { muted: old.muted, ..Core::of_sums(change(&old.sums)) });
+            batch.log_evidence.extend_from_slice(self.log_evidence(slot));
+        }
+        batch.derive(self.slots.classes(), recipe);
+        batch
     }
 
     /// Takes the boxes in which views are out of date.
@@ -302,6 +314,19 @@ impl PrimitiveSet {
 
     pub(crate) fn byte_size(&self) -> (usize, usize) {
         (self.slots.byte_size(), self.blocks.byte_size() + self.large.byte_size())
+    }
+}
+
+impl Batch {
+    /// Derives everything from sums and log-evidence, in parallel.
+    pub(crate) fn derive(&mut self, classes: usize, recipe: &Recipe) {
+        self.probability = vec![0.0; self.cores.len() * classes];
+        self.cores
+            .par_iter_mut()
+            .zip(self.log_evidence.par_chunks(classes))
+            .zip(self.probability.par_chunks_mut(classes))
+            .with_min_len(256)
+            .for_each(|((core, log_evidence), probability)| recipe.derive(core, log_evidence, probability));
     }
 }
 

@@ -109,6 +109,7 @@ impl Belief {
         match self.terms.sparsity {
             Sparsity::Literal => self.sparsity_literal(),
             Sparsity::Rescaled => self.sparsity_rescaled(),
+            Sparsity::None => 0.0,
         }
     }
 
@@ -127,6 +128,14 @@ pub struct Beliefs {
 
 impl Beliefs {
     pub(crate) fn of_sums(terms: Terms, sums: Vec<f32>) -> Self {
+        Self { terms, sums }
+    }
+
+    /// Beliefs of another method: for every place a row of Σ k p of every class, Σ k and Σ k u (all zero where nothing
+    /// was observed). What is left of an incomplete row is dropped.
+    pub fn from_sums(classes: usize, prior: f64, sparsity: Sparsity, mut sums: Vec<f32>) -> Self {
+        let terms = Terms { classes, prior, sparsity };
+        sums.truncate(sums.len() / terms.stride() * terms.stride());
         Self { terms, sums }
     }
 

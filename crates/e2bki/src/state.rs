@@ -1,0 +1,240 @@
+//! What a map is made of, to be kept elsewhere and put back: everything else is derived from it.
+
+use crate::classes::ClassSet;
+use crate::config::{Config, Posterior};
+use crate::error::{Error, Result};
+use crate::map::{Batch, Core};
+use crate::mapper::Mapper;
+use crate::pose::WORLD_LIMIT_M;
+use crate::primitive::Sums;
+
+/// Largest standard deviation of a primitive that is put back, metres: far beyond what clustering makes.
+const MAX_SPREAD_M: f64 = 50.0;
+
+/// All that a primitive holds; the ellipsoid, the opinion and the kernel are derived from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PrimitiveState {
+    /// Age order: lower is older. Never used twice in a map.
+    pub id: u64,
+    /// Stopped by the gate but kept for refinement: its kernel is zero.
+    pub muted: bool,
+    /// The additive geometry.
+    pub sums: Sums,
+    /// The additive semantics: log-evidence of every class.
+    pub log_evidence: Vec<f64>,
+}
+
+impl PrimitiveState {
+    /// Checks that this can be a primitive of a map with so many classes.
+    fn check(&self, classes: usize, next_id: u64) -> Result<()> {
+        let bad = |what: String| Err(Error::State { id: self.id, what });
+        let Sums { origin, weight, first, second, range } = &self.sums;
+        if self.id >= next_id {
+            return bad(format!("its id is not below the next free one, {next_id}"));
+        }
+        if self.log_evidence.len() != classes {
+            return bad(format!("{} values of log-evidence for {classes} classes", self.log_evidence.len()));
+        }
+        if let Some(value) = self.log_evidence.iter().find(|v| !(0.0..=1e15).contains(*v)) {
+            return bad(format!("log-evidence {value}; allowed: 0 to 1e15"));
+        }
+        if !(1.0..=9.007_199_254_740_992e15).contains(weight) || weight.fract() != 0.0 {
+            return bad(format!("weight {weight}; allowed: whole numbers from 1"));
+        }
+        if let Some(value) = first.iter().chain(second).chain([range]).find(|v| !v.is_finite()) {
+            return bad(format!("a sum is {value}"));
+        }
+        if *range < 0.0 {
+            return bad(format!("sum of ranges {range}; it cannot be negative"));
+        }
+        // The mean must lie in the block that the sums are about, as it does after every change.
+        if (0..3).any(|i| !(0.0..=1.0).contains(&(first[i] / weight))) {
+            return bad(format!("its mean is not in the cubic metre at {origin:?}"));
+        }
+        if let Some(variance) = self.sums.covariance()[..3].iter().find(|v| **v > MAX_SPREAD_M * MAX_SPREAD_M) {
+            return bad(format!("a spread of {} m; allowed: up to {MAX_SPREAD_M} m", variance.sqrt()));
+        }
+        if origin.iter().any(|v| f64::from(v.unsigned_abs()) > WORLD_LIMIT_M) {
+            return bad(format!("it lies at {origin:?}; allowed: within {WORLD_LIMIT_M} m"));
+        }
+        Ok(())
+    }
+}
+
+impl Mapper {
+    /// A map of kept primitives, as it was: `frames` and `next_id` come from [`Mapper::frames`] and
+    /// [`Mapper::next_id`], the states from [`Mapper::states`], in any order.
+    pub fn restore(
+        classes: ClassSet,
+        config: Config,
+        frames: u64,
+        next_id: u64,
+        states: Vec<PrimitiveState>,
+    ) -> Result<Self> {
+        let mut map = Self::new(classes, config)?;
+        map.frames = frames;
+        map.set.reserve_ids(next_id);
+        map.put_back(states)?;
+        Ok(map)
+    }
+
+    /// What every primitive holds, oldest first.
+    pub fn states(&self) -> impl ExactSizeIterator<Item = PrimitiveState> + '_ {
+        self.set.by_id().into_iter().map(|slot| self.state_of(slot))
+    }
+
+    /// The id that the next primitive gets.
+    pub fn next_id(&self) -> u64 {
+        self.set.next_id()
+    }
+
+    /// Takes every primitive whose mean lies outside of a box out of the map, oldest first, to be kept elsewhere.
+    pub fn take_outside(&mut self, low: [f64; 3], high: [f64; 3]) -> Vec<PrimitiveState> {
+        let outside = |core: &Core| (0..3).any(|i| !(low[i]..=high[i]).contains(&core.mean[i]));
+        self.take(outside)
+    }
+
+    /// Takes every primitive whose mean lies in a box (low ≤ mean < high) out of the map, oldest first.
+    pub fn take_inside(&mut self, low: [f64; 3], high: [f64; 3]) -> Vec<PrimitiveState> {
+        let inside = |core: &Core| (0..3).all(|i| (low[i]..high[i]).contains(&core.mean[i]));
+        self.take(inside)
+    }
+
+    fn take(&mut self, wanted: impl Fn(&Core) -> bool) -> Vec<PrimitiveState> {
+        let gone: Vec<u32> = self.set.by_id().into_iter().filter(|slot| wanted(self.set.core(*slot))).collect();
+        let states = gone.iter().map(|slot| self.state_of(*slot)).collect();
+        gone.iter().for_each(|slot| self.set.remove(*slot));
+        self.refresh();
+        states
+    }
+
+    /// Puts primitives back under the ids they had, without refining anything. On an error the map is unchanged.
+    pub fn put_back(&mut self, mut states: Vec<PrimitiveState>) -> Result<()> {
+        if self.config().posterior == Posterior::Accumulate {
+            return Err(Error::Unsupported("an accumulated posterior cannot be made of primitives again".into()));
+        }
+        let (classes, next_id) = (self.classes().len(), self.set.next_id());
+        states.sort_unstable_by_key(|state| state.id);
+        for state in &states {
+            state.check(classes, next_id)?;
+        }
+        let known: Vec<u64> = self.set.by_id().into_iter().map(|slot| self.set.core(slot).id).collect();
+        let twice = states.windows(2).find(|pair| pair[0].id == pair[1].id).map(|pair| pair[0].id);
+        let twice = twice.or_else(|| states.iter().map(|state| state.id).find(|id| known.binary_search(id).is_ok()));
+        if let Some(id) = twice {
+            return Err(Error::State { id, what: "there are two of this id".into() });
+        }
+        let mut batch = Batch::default();
+        for state in &states {
+            batch.cores.push(Core { id: state.id, muted: state.muted, ..Core::of_sums(state.sums) });
+            batch.log_evidence.extend_from_slice(&state.log_evidence);
+        }
+        drop(states);
+        batch.derive(classes, self.set.recipe());
+        self.set.put_back(&batch);
+        self.refresh();
+        Ok(())
+    }
+
+    fn state_of(&self, slot: u32) -> PrimitiveState {
+        let core = self.set.core(slot);
+        let log_evidence = self.set.log_evidence(slot).to_vec();
+        PrimitiveState { id: core.id, muted: core.muted, sums: core.sums, log_evidence }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Frame, Pose, Semantics};
+
+    /// A map of some frames along a line, and the frames that would follow.
+    fn insert(map: &mut Mapper, frames: std::ops::Range<usize>) -> Result<()> {
+        for frame in frames {
+            let points: Vec<[f32; 3]> = (0..400)
+                .map(|i| {
+                    let t = (i * 37 + frame * 11) % 400;
+                    [1.0 + 0.02 * t as f32, (t % 7) as f32 * 0.3 - 1.0, (t % 5) as f32 * 0.21]
+                })
+                .collect();
+            let labels: Vec<u32> = (0..400).map(|i| ((i / 90 + frame) % 3) as u32).collect();
+            let world_from_sensor = Pose::from_translation([0.4 * frame as f64, 0.0, 0.0])?;
+            map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor })?;
+        }
+        Ok(())
+    }
+
+    fn new_map(config: &Config) -> Result<Mapper> {
+        Mapper::new(ClassSet::from_names(["a", "b", "c"])?, config.clone())
+    }
+
+    fn assert_same(a: &Mapper, b: &Mapper) {
+        assert!(a.states().eq(b.states()));
+        assert!(a.live_voxels().eq(b.live_voxels()));
+        assert_eq!((a.frames(), a.next_id()), (b.frames(), b.next_id()));
+    }
+
+    #[test]
+    fn a_restored_map_goes_on_as_if_it_had_never_stopped() -> Result<()> {
+        for preset in ["default", "paper-rellis"] {
+            let config = Config::preset(preset)?;
+            let mut whole = new_map(&config)?;
+            insert(&mut whole, 0..6)?;
+            let mut states: Vec<PrimitiveState> = whole.states().collect();
+            states.reverse();
+            let mut again = Mapper::restore(whole.classes().clone(), config, whole.frames(), whole.next_id(), states)?;
+            assert_same(&whole, &again);
+            insert(&mut whole, 6..12)?;
+            insert(&mut again, 6..12)?;
+            assert_same(&whole, &again);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_taken_and_put_back_leaves_no_trace() -> Result<()> {
+        let mut map = new_map(&Config::default())?;
+        insert(&mut map, 0..4)?;
+        let before = map.clone();
+        let taken = map.take_inside([2.0, -1.0, -1.0], [4.0, 2.0, 2.0]);
+        assert!(!taken.is_empty() && map.len() + taken.len() == before.len());
+        assert!(map.live_voxel_count() < before.live_voxel_count());
+        map.put_back(taken)?;
+        assert_same(&map, &before);
+        Ok(())
+    }
+
+    #[test]
+    fn states_that_no_map_could_hold_are_refused() -> Result<()> {
+        let mut map = new_map(&Config::default())?;
+        insert(&mut map, 0..1)?;
+        let before = map.clone();
+        let known: PrimitiveState = map.states().next().unwrap();
+        let gone = map.take_inside([-1e6; 3], [1e6; 3]);
+        let mut bad = Vec::new();
+        let mut change = |f: &dyn Fn(&mut PrimitiveState)| {
+            let mut state = known.clone();
+            f(&mut state);
+            bad.push(state);
+        };
+        change(&|s| s.id = u64::MAX);
+        change(&|s| s.log_evidence.push(0.0));
+        change(&|s| s.log_evidence[0] = f64::NAN);
+        change(&|s| s.log_evidence[0] = -1.0);
+        change(&|s| s.sums.weight = 0.0);
+        change(&|s| s.sums.weight = 1.5);
+        change(&|s| s.sums.first[1] = f64::INFINITY);
+        change(&|s| s.sums.first[1] += 10.0 * s.sums.weight);
+        change(&|s| s.sums.second[2] = 1e9);
+        change(&|s| s.sums.range = -1.0);
+        change(&|s| s.sums.origin[0] = i32::MIN);
+        for state in bad {
+            assert!(matches!(map.put_back(vec![state.clone()]), Err(Error::State { .. })), "{state:?}");
+        }
+        assert!(matches!(map.put_back(vec![known.clone(), known]), Err(Error::State { .. })));
+        assert!(map.is_empty());
+        map.put_back(gone)?;
+        assert_same(&map, &before);
+        Ok(())
+    }
+}
