@@ -6,8 +6,9 @@ use crate::cluster::cell_of;
 use crate::config::{Clustering, Config};
 use crate::map::{Batch, PrimitiveSet};
 
-/// Adds the named rows of a batch to the set; returns the slots of primitives that were added to.
-pub(crate) fn fold(set: &mut PrimitiveSet, batch: &Batch, rows: &[usize], config: &Config) -> Vec<u32> {
+/// Adds the named rows of a batch to the set; returns how many were added to primitives that were there.
+pub(crate) fn fold(set: &mut PrimitiveSet, batch: &Batch, rows: &[usize], config: &Config) -> usize {
+    let rows = batch.along_curve(rows.iter().copied());
     let by_cell = config.clustering == Clustering::Cells && config.merge_same_cell;
     let targets: Vec<Option<u32>> = rows
         .par_iter()
@@ -18,27 +19,28 @@ pub(crate) fn fold(set: &mut PrimitiveSet, batch: &Batch, rows: &[usize], config
         rows.iter().zip(&targets).filter_map(|(row, target)| target.map(|slot| (slot, *row))).collect();
     set.begin();
     set.fold(&pairs, batch);
-    let changed: Vec<u32> = pairs.iter().map(|(slot, _)| *slot).collect();
     let new = rows.iter().zip(&targets).filter(|(_, target)| target.is_none()).map(|(row, _)| *row);
     set.insert(batch, new);
-    changed
+    pairs.len()
 }
 
 /// The oldest primitive of the same class whose mean lies in the same cube.
 fn same_cell(set: &PrimitiveSet, core: &crate::map::Core, side: f64) -> Option<u32> {
     let cell = cell_of(core.mean, side);
     let center = cell.map(|v| (f64::from(v) + 0.5) * side);
-    let mut best: Option<(u64, u32)> = None;
+    // Offsets of the short records are exact to this; only what is nearer than that to a face needs a closer look.
+    let (surely_in, surely_out) = ((0.5 * side - 1e-4) as f32, (0.5 * side + 1e-4) as f32);
+    let mut best: Option<u32> = None;
     // Not quite half a side: means on the far faces belong to other cubes.
     set.blocks().around(center, 0.499_999 * side, |offset, near| {
-        // A coarse test on the short record spares most looks at the primitive itself.
-        let close = offset.iter().all(|v| f64::from(v.abs()) <= 0.51 * side);
-        if near.label == core.label && close {
-            let other = set.core(near.slot);
-            if cell_of(other.mean, side) == cell && best.is_none_or(|(id, _)| other.id < id) {
-                best = Some((other.id, near.slot));
-            }
+        let away = offset[0].abs().max(offset[1].abs()).max(offset[2].abs());
+        if near.label != core.label || away > surely_out {
+            return;
+        }
+        let inside = away < surely_in || cell_of(set.core(near.slot).mean, side) == cell;
+        if inside && best.is_none_or(|best| set.core(near.slot).id < set.core(best).id) {
+            best = Some(near.slot);
         }
     });
-    best.map(|(_, slot)| slot)
+    best
 }

@@ -4,12 +4,12 @@ use rayon::prelude::*;
 
 use crate::cluster::Clusters;
 use crate::input::EvidentialPoints;
-use crate::map::{Batch, Core, Recipe};
+use crate::map::{Batch, Core};
 use crate::pose::Pose;
 use crate::primitive::{Form, Sums, block_of, log_evidence_of_odds};
 
-/// Primitives of a frame, one per cluster, with everything derived.
-pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_sensor: &Pose, recipe: &Recipe) -> Batch {
+/// Primitives of a frame, one per cluster, with their opinions.
+pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_sensor: &Pose) -> Batch {
     let classes = points.classes;
     let mut log_evidence = vec![0.0; clusters.len() * classes];
     let mut probability = vec![0.0; clusters.len() * classes];
@@ -34,7 +34,7 @@ pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_se
             }
             sums.settle();
             let mut core = Core::of_sums(sums);
-            recipe.derive(&mut core, log_evidence, probability);
+            core.judge(log_evidence, probability);
             core
         })
         .collect();

@@ -91,21 +91,19 @@ impl Mapper {
 
         // 3. Sum each group into a primitive, and stop the most uncertain.
         let (batch, rows) = timed(&mut time.fuse, || {
-            let mut batch = fuse(&points, &clusters, pose, self.set.recipe());
+            let mut batch = fuse(&points, &clusters, pose);
             let rows = gate(&mut batch, config, &mut report);
             (batch, rows)
         });
 
         // 4. Add the primitives to the blocks of the map.
-        let mut changed = timed(&mut time.insert, || fold(&mut self.set, &batch, &rows, config));
-        report.folded = changed.len();
+        report.folded = timed(&mut time.insert, || fold(&mut self.set, &batch, &rows, config));
 
         // 5. Prune what nearer primitives contradict; merge what agrees; derive what changed.
         timed(&mut time.refine, || {
             let outcome = refine(&mut self.set, config);
             (report.pruned, report.merged) = (outcome.pruned, outcome.merged);
-            changed.extend(outcome.changed);
-            self.set.settle(changed);
+            self.set.settle(outcome.changed);
         });
 
         // 6. Bring the voxel view up to date.
@@ -145,13 +143,11 @@ impl Mapper {
         if self.accumulated.is_some() || other.accumulated.is_some() {
             return Err(Error::Merge("an accumulated posterior cannot be taken apart again".into()));
         }
-        let batch = other.set.to_batch(self.set.recipe());
+        let batch = other.set.to_batch();
         let rows: Vec<usize> = (0..batch.cores.len()).collect();
-        let mut changed = fold(&mut self.set, &batch, &rows, &self.config);
-        let folded = changed.len();
-        let outcome = refine(&mut self.set, &self.config);
-        changed.extend(outcome.changed);
-        self.set.settle(changed);
+        let folded = fold(&mut self.set, &batch, &rows, &self.config);
+        let mut outcome = refine(&mut self.set, &self.config);
+        self.set.settle(std::mem::take(&mut outcome.changed));
         let voxels_updated = self.update_views(None);
         self.frames += other.frames;
         Ok(FrameReport {
@@ -219,7 +215,6 @@ fn gate(batch: &mut Batch, config: &Config, report: &mut FrameReport) -> Vec<usi
         Gated::Mute => {
             for (core, _) in batch.cores.iter_mut().zip(&passes).filter(|(_, pass)| !**pass) {
                 core.muted = true;
-                core.form.reach = 0.0;
             }
             (0..passes.len()).collect()
         }

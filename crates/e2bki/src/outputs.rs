@@ -164,7 +164,7 @@ impl Mapper {
         }
         let recipe = Recipe::planar(self.config());
         let mut set = PrimitiveSet::new(self.classes().len(), recipe);
-        let batch = self.set.to_flat_batch(&recipe);
+        let batch = self.set.to_flat_batch();
         set.insert(&batch, 0..batch.cores.len());
         Ok(BirdsEye { map: self, set })
     }

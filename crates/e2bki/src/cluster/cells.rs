@@ -1,8 +1,8 @@
 //! One cluster per world-anchored cube. O(N), bounded in extent, and a place seen again gives the same cubes.
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
+use super::number::number;
 use crate::maths::floor_i32;
 use crate::pose::Pose;
 use crate::primitive::snapped;
@@ -12,7 +12,7 @@ pub(crate) fn cell_of(world: [f64; 3], side: f64) -> [i32; 3] {
     world.map(|v| floor_i32(v / side))
 }
 
-/// Cluster numbers of points (sensor coordinates) of possibly several classes: one per class and cube, by first appearance.
+/// Cluster numbers of points (sensor coordinates) of possibly several classes: one per class and cube.
 pub(super) fn cells(points: &[[f32; 3]], labels: &[u16], world_from_sensor: &Pose, side: f64) -> Vec<u32> {
     let keys: Vec<(u16, [i32; 3])> = points
         .par_iter()
@@ -20,11 +20,5 @@ pub(super) fn cells(points: &[[f32; 3]], labels: &[u16], world_from_sensor: &Pos
         .with_min_len(4096)
         .map(|(point, label)| (*label, cell_of(snapped(world_from_sensor.apply(point.map(f64::from))), side)))
         .collect();
-    let mut numbers: FxHashMap<(u16, [i32; 3]), u32> = FxHashMap::default();
-    keys.into_iter()
-        .map(|key| {
-            let next = numbers.len() as u32;
-            *numbers.entry(key).or_insert(next)
-        })
-        .collect()
+    number(&keys).0
 }

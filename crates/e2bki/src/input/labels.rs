@@ -4,7 +4,10 @@
 //! s_c of them labelled c. Its odds are `label_strength · s_y · n/(n+1) · s_c`: few or disagreeing neighbours mean
 //! more uncertainty, and classes that neighbours hold get their share. The point's own label stays its class.
 
-use rustc_hash::FxHashMap;
+use rayon::prelude::*;
+
+use crate::cluster::number;
+use crate::maths::floor_i32;
 
 /// Writes one row of odds for each point.
 pub(super) fn odds_from_labels(
@@ -15,17 +18,11 @@ pub(super) fn odds_from_labels(
     strength: f32,
     odds: &mut [f32],
 ) {
-    use rayon::prelude::*;
-    let mut cells: FxHashMap<[i32; 3], u32> = FxHashMap::default();
-    let cell_of: Vec<u32> = points
-        .iter()
-        .map(|point| {
-            let next = cells.len() as u32;
-            *cells.entry(point.map(|v| (v / side).floor() as i32)).or_insert(next)
-        })
-        .collect();
-    let mut counts = vec![0_u32; cells.len() * classes];
-    let mut totals = vec![0_u32; cells.len()];
+    let cube = |point: &[f32; 3]| point.map(|v| floor_i32(f64::from(v / side)));
+    let cubes: Vec<[i32; 3]> = points.par_iter().with_min_len(4096).map(cube).collect();
+    let (cell_of, cells) = number(&cubes);
+    let mut counts = vec![0_u32; cells * classes];
+    let mut totals = vec![0_u32; cells];
     for (cell, label) in cell_of.iter().zip(labels) {
         counts[*cell as usize * classes + usize::from(*label)] += 1;
         totals[*cell as usize] += 1;

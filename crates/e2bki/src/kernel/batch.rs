@@ -1,13 +1,17 @@
-//! Kernel values of a batch of points around one primitive, in f32 lanes: the hot loop of every view.
+//! Kernel values of many points around one primitive, in vectors of f32: the hot loop of every view.
 //!
-//! Each lane's arithmetic depends on its own point and primitive only, so a point gets the same bits in whatever company it is evaluated: that is why a voxel centre and a continuous query there agree exactly.
+//! Each lane's arithmetic depends on its own point and primitive only, and every operation (the fused ones too) is
+//! rounded as IEEE 754 says, so a point gets the same bits in whatever company and on whatever processor it is
+//! evaluated: that is why a voxel centre and a continuous query there agree exactly.
 
+use pulp::Simd;
+
+use super::vector::Vector;
 use crate::config::Distance;
 use crate::primitive::Form;
 
-/// Points per batch. More than one vector register holds, so that the processor has independent work while it waits
-/// for divisions and roots.
-pub(crate) const LANES: usize = 16;
+/// Points come in multiples of this, which no processor's vectors exceed.
+pub(crate) const LANES: usize = 32;
 
 /// A relative step below this is the last: convergence is quadratic, so what remains is of the order of its square.
 const SMALL_STEP: f32 = 4e-3;
@@ -31,83 +35,79 @@ pub(crate) fn support_of(reach: f32, distance: Distance) -> f32 {
     if distance == Distance::Squared { reach.sqrt() } else { reach }
 }
 
-/// A value per point. Loops over them become vector instructions.
-pub(crate) type Lanes = [f32; LANES];
-
-/// Applies an operation to every lane.
-#[inline(always)]
-fn lanes(operation: impl Fn(usize) -> f32) -> Lanes {
-    // Not `from_fn`, which is sometimes left as a call.
-    let mut values = [0.0; LANES];
-    for (lane, value) in values.iter_mut().enumerate() {
-        *value = operation(lane);
-    }
-    values
-}
-
-/// Kernel values at `center + (x, y, z)` for one primitive. Lanes out of reach give 0.
+/// Writes the kernel values at `center + (x, y, z)` for one primitive; points out of reach give 0. Reads and writes up
+/// to the next multiple of [`LANES`] beyond `len`.
 ///
 /// Lengths are in `form.unit`, which keeps all products below within the range of f32.
 #[inline(always)]
-pub(crate) fn kernel_of_lanes(form: &Form, [x, y, z]: [Lanes; 3], distance: Distance) -> Lanes {
+pub(crate) fn kernel_of_points<S: Simd>(
+    simd: S,
+    form: &Form,
+    [x, y, z]: [&[f32]; 3],
+    len: usize,
+    distance: Distance,
+    kernel: &mut [f32],
+) {
+    let splat = |value: f32| Vector::splat(simd, value);
     let per_unit = 1.0 / form.unit;
-    let a = [form.semi_axes[0] * per_unit, form.semi_axes[1] * per_unit, form.semi_axes[2] * per_unit];
-    let squares = [a[0] * a[0], a[1] * a[1], a[2] * a[2]];
-    // The point in the frame of the axes, first octant.
-    let along = |axis: [f32; 3]| {
-        let axis = [axis[0] * per_unit, axis[1] * per_unit, axis[2] * per_unit];
-        lanes(|l| (axis[0] * x[l] + axis[1] * y[l] + axis[2] * z[l]).abs())
+    let axis = |i: usize| {
+        let axis = form.axes[i];
+        [splat(axis[0] * per_unit), splat(axis[1] * per_unit), splat(axis[2] * per_unit)]
     };
-    let p = [along(form.axes[0]), along(form.axes[1]), along(form.axes[2])];
-    let w = [lanes(|l| a[0] * p[0][l]), lanes(|l| a[1] * p[1][l]), lanes(|l| a[2] * p[2][l])];
-    let mut t = lanes(|l| (w[0][l] - squares[0]).max(w[1][l] - squares[1]).max(w[2][l] - squares[2]).max(0.0));
-    // A lane stops after its first small step, whatever the others do; usually that is the first or second.
-    let mut moving = [1.0_f32; LANES];
-    for _ in 0..form.steps {
-        let step = lanes(|l| newton_step(t[l], squares, [w[0][l], w[1][l], w[2][l]]));
-        t = lanes(|l| t[l] + moving[l] * step[l]);
-        moving = lanes(|l| if step[l] > SMALL_STEP * t[l] { moving[l] } else { 0.0 });
-        if moving == [0.0; LANES] {
-            break;
+    let axes = [axis(0), axis(1), axis(2)];
+    let a = [form.semi_axes[0] * per_unit, form.semi_axes[1] * per_unit, form.semi_axes[2] * per_unit];
+    let squares = [splat(a[0] * a[0]), splat(a[1] * a[1]), splat(a[2] * a[2])];
+    let a = [splat(a[0]), splat(a[1]), splat(a[2])];
+    let (unit, per_reach) = (splat(form.unit), splat(-1.0 / form.reach));
+    let (zero, one) = (splat(0.0), splat(1.0));
+    let (small_step, least) = (splat(SMALL_STEP), splat(f32::MIN_POSITIVE));
+    let per_vector = Vector::<S>::LANES;
+    for start in (0..len).step_by(per_vector) {
+        let end = start + per_vector;
+        let [x, y, z] = [&x[start..end], &y[start..end], &z[start..end]];
+        let [x, y, z] = [Vector::load(simd, x), Vector::load(simd, y), Vector::load(simd, z)];
+        // The point in the frame of the axes, first octant.
+        let along = |axis: [Vector<S>; 3]| (axis[0] * x).plus(axis[1], y).plus(axis[2], z).abs();
+        let p = [along(axes[0]), along(axes[1]), along(axes[2])];
+        let w = [a[0] * p[0], a[1] * p[1], a[2] * p[2]];
+        let mut t = (w[0] - squares[0]).max(w[1] - squares[1]).max(w[2] - squares[2]).max(zero);
+        // A lane stops after its first small step, whatever the others do; usually that is the first or second.
+        // Inside the ellipsoid no step leads up, t stays 0 and with it the distance.
+        let mut moving = one;
+        for _ in 0..form.steps {
+            // Newton's method on 1/|q(t)| = 1, with q multiplied through by all denominators: one division, one root.
+            let (others, product) = cofactors(t, squares);
+            let q = [w[0] * others[0], w[1] * others[1], w[2] * others[2]];
+            let q = [q[0] * q[0], q[1] * q[1], q[2] * q[2]];
+            let norm = q[0] + q[1] + q[2];
+            let slope = (q[0] * others[0]).plus(q[1], others[1]).plus(q[2], others[2]);
+            let step = norm / (slope + least) * (norm.sqrt() - product);
+            let step = step.max(zero) * moving;
+            t = t + step;
+            moving = step.where_above(small_step * t, one);
+            if !moving.any() {
+                break;
+            }
         }
-    }
-    let inverse = [1.0 / a[0], 1.0 / a[1], 1.0 / a[2]];
-    let d = lanes(|l| {
-        let [i0, i1, i2] = [p[0][l] * inverse[0], p[1][l] * inverse[1], p[2][l] * inverse[2]];
-        let inside = i0 * i0 + i1 * i1 + i2 * i2 <= 1.0;
-        let (others, product) = cofactors(t[l], squares);
-        let [v0, v1, v2] = [p[0][l] * others[0], p[1][l] * others[1], p[2][l] * others[2]];
-        let d = form.unit * t[l] * (v0 * v0 + v1 * v1 + v2 * v2).sqrt() / product;
-        if inside { 0.0 } else { d }
-    });
-    let d = if distance == Distance::Squared { lanes(|l| d[l] * d[l]) } else { d };
-    let reach = 1.0 / form.reach;
-    lanes(|l| {
-        let s = (1.0 - d[l] * reach).max(0.0);
+        let (others, product) = cofactors(t, squares);
+        let v = [p[0] * others[0], p[1] * others[1], p[2] * others[2]];
+        let norm = (v[0] * v[0]).plus(v[1], v[1]).plus(v[2], v[2]);
+        let d = unit * t * norm.sqrt() / product;
+        let d = if distance == Distance::Squared { d * d } else { d };
+        let s = one.plus(d, per_reach).max(zero);
         let s2 = s * s;
-        let argument = s2 + s2 - 1.0;
-        let mut q = KERNEL[0];
-        for c in &KERNEL[1..] {
-            q = q * argument + c;
+        let argument = s2 + s2 - one;
+        let mut q = splat(KERNEL[0]);
+        for i in 1..KERNEL.len() {
+            q = splat(KERNEL[i]).plus(q, argument);
         }
-        s2 * s2 * s * q
-    })
-}
-
-/// One step of Newton's method on 1/|q(t)| = 1, with q multiplied through by all denominators: one division, one root.
-#[inline(always)]
-fn newton_step(t: f32, squares: [f32; 3], w: [f32; 3]) -> f32 {
-    let (others, product) = cofactors(t, squares);
-    let [q0, q1, q2] = [w[0] * others[0], w[1] * others[1], w[2] * others[2]];
-    let [q0, q1, q2] = [q0 * q0, q1 * q1, q2 * q2];
-    let norm = q0 + q1 + q2;
-    let slope = q0 * others[0] + q1 * others[1] + q2 * others[2];
-    norm / slope * (norm.sqrt() - product)
+        (s2 * s2 * s * q).store(&mut kernel[start..end]);
+    }
 }
 
 /// Of s_i = t + a_i²: the products of the other two, and of all three.
 #[inline(always)]
-fn cofactors(t: f32, squares: [f32; 3]) -> ([f32; 3], f32) {
+fn cofactors<S: Simd>(t: Vector<S>, squares: [Vector<S>; 3]) -> ([Vector<S>; 3], Vector<S>) {
     let [s0, s1, s2] = [t + squares[0], t + squares[1], t + squares[2]];
     let s12 = s1 * s2;
     ([s12, s0 * s2, s0 * s1], s0 * s12)
@@ -120,6 +120,27 @@ mod tests {
     use crate::kernel::sparse_kernel;
     use crate::primitive::Ellipsoid;
     use proptest::prelude::*;
+
+    /// The value at one point in company of others, through the vectors of this processor and one by one.
+    fn kernel_at(form: &Form, x: [f32; 3], distance: Distance) -> f32 {
+        struct Call<'a>(&'a Form, [[f32; LANES]; 3], Distance);
+        impl pulp::WithSimd for Call<'_> {
+            type Output = [f32; LANES];
+            #[inline(always)]
+            fn with_simd<S: Simd>(self, simd: S) -> [f32; LANES] {
+                let mut kernel = [0.0; LANES];
+                kernel_of_points(simd, self.0, self.1.each_ref().map(|v| v.as_slice()), LANES, self.2, &mut kernel);
+                kernel
+            }
+        }
+        let mut company = x.map(|v| [v; LANES]);
+        (0..LANES).step_by(3).for_each(|lane| company[lane % 3][lane] *= 0.1 * lane as f32);
+        let vectors = pulp::Arch::new().dispatch(Call(form, company, distance));
+        let scalars = pulp::Arch::Scalar.dispatch(Call(form, company, distance));
+        assert_eq!(vectors.map(f32::to_bits), scalars.map(f32::to_bits));
+        assert!((0..LANES).filter(|lane| lane % 3 != 0).all(|lane| vectors[lane] == vectors[1]), "lanes differ");
+        vectors[1]
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
@@ -143,11 +164,10 @@ mod tests {
             let x: [f64; 3] = std::array::from_fn(|i| on_surface[i] * (1.0 + height / length));
             let x: [f32; 3] = x.map(|v| v as f32);
             let form = Form::new(&ellipsoid, reach, Distance::Euclidean);
-            let k = kernel_of_lanes(&form, x.map(|v| [v; LANES]), Distance::Euclidean);
+            let k = kernel_at(&form, x, Distance::Euclidean);
             let expected = sparse_kernel(ellipsoid.distance(x.map(f64::from)), reach);
-            prop_assert!(k.iter().all(|v| *v == k[0]), "lanes differ");
-            prop_assert!((f64::from(k[0]) - expected).abs() < 5e-5, "{} {expected} a {:?}", k[0], ellipsoid.semi_axes);
-            if k[0] > 0.0 {
+            prop_assert!((f64::from(k) - expected).abs() < 5e-5, "{k} {expected} a {:?}", ellipsoid.semi_axes);
+            if k > 0.0 {
                 prop_assert!((0..3).all(|i| x[i].abs() <= form.half_box[i]), "the box cuts the kernel");
             }
         }
@@ -161,7 +181,7 @@ mod tests {
         let form = Form::new(&point, 1.0, Distance::Euclidean);
         for i in 0..=1000 {
             let d = i as f32 / 1000.0;
-            let k = kernel_of_lanes(&form, [[d; LANES], [0.0; LANES], [0.0; LANES]], Distance::Euclidean)[0];
+            let k = kernel_at(&form, [d, 0.0, 0.0], Distance::Euclidean);
             assert!((f64::from(k) - sparse_kernel(f64::from(d), 1.0)).abs() < 5e-6, "{d}: {k}");
             assert!((0.0..=1.0).contains(&k), "{d}: {k}");
         }
@@ -181,7 +201,7 @@ mod tests {
                     for step in 0..60 {
                         let away = longest + reach * f64::from(step) / 50.0;
                         let x = [0.64 * away, 0.48 * away, 0.6 * away].map(|v| v as f32);
-                        let k = kernel_of_lanes(&form, x.map(|v| [v; LANES]), Distance::Euclidean)[0];
+                        let k = kernel_at(&form, x, Distance::Euclidean);
                         let expected = sparse_kernel(ellipsoid.distance(x.map(f64::from)), reach);
                         assert!(
                             (f64::from(k) - expected).abs() < tolerance,

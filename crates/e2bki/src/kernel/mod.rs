@@ -2,6 +2,7 @@
 
 mod batch;
 mod sparse;
+mod vector;
 
-pub(crate) use batch::{LANES, kernel_of_lanes, support_of};
+pub(crate) use batch::{LANES, kernel_of_points, support_of};
 pub use sparse::sparse_kernel;

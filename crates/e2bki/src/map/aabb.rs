@@ -19,6 +19,16 @@ impl Aabb {
         }
     }
 
+    /// The same, for a primitive whose kernel is not zero everywhere.
+    pub(crate) fn of_reaching(core: &Core) -> Option<Self> {
+        (core.form.reach > 0.0).then(|| Self::of_support(core))
+    }
+
+    pub(crate) fn joined(mut self, other: &Self) -> Self {
+        self.join(other);
+        self
+    }
+
     pub(crate) fn join(&mut self, other: &Self) {
         for i in 0..3 {
             self.low[i] = self.low[i].min(other.low[i]);

@@ -34,16 +34,22 @@ impl Recipe {
         Ellipsoid::of_gaussian(core.mean, core.sums.covariance(), self.tau, self.shape)
     }
 
-    /// Derives everything from the sums.
-    pub(crate) fn derive(&self, core: &mut Core, log_evidence: &[f64], probability: &mut [f32]) {
-        core.mean = core.sums.mean();
+    /// The kernel of a judged primitive.
+    pub(crate) fn form_of(&self, core: &Core) -> Form {
+        let reach = if core.muted { 0.0 } else { self.reach * exp(1.0 - f64::from(core.uncertainty)) };
+        Form::new(&self.ellipsoid(core), reach, self.distance)
+    }
+}
+
+impl Core {
+    /// Derives mean and opinion from the sums; the kernel is a matter of the recipe.
+    pub(crate) fn judge(&mut self, log_evidence: &[f64], probability: &mut [f32]) {
+        self.mean = self.sums.mean();
         let opinion = opinion_of(log_evidence, probability);
-        core.label = opinion.label as u16;
-        core.plausible = plausible(probability);
-        core.uncertainty = opinion.uncertainty as f32;
-        core.ln_uncertainty = opinion.ln_uncertainty as f32;
-        let reach = if core.muted { 0.0 } else { self.reach * exp(1.0 - opinion.uncertainty) };
-        core.form = Form::new(&self.ellipsoid(core), reach, self.distance);
+        self.label = opinion.label as u16;
+        self.plausible = plausible(probability);
+        self.uncertainty = opinion.uncertainty as f32;
+        self.ln_uncertainty = opinion.ln_uncertainty as f32;
     }
 }
 

@@ -93,33 +93,28 @@ impl PrimitiveSet {
         self.blocks.near_fresh(radius.ceil() as i32, self.stamp)
     }
 
-    /// Adds derived primitives under fresh ids; returns their slots. They come in the order of a
-    /// curve through their blocks, so that what is near in the world is near in memory: views read it by place.
-    pub(crate) fn insert(&mut self, batch: &Batch, rows: impl IntoIterator<Item = usize>) -> Vec<u32> {
-        let classes = self.slots.classes();
-        let mut rows: Vec<(u64, usize)> =
-            rows.into_iter().map(|row| (BlockKey(batch.cores[row].sums.origin).along_curve(), row)).collect();
-        rows.par_sort_unstable();
-        rows.into_iter()
-            .map(|(_, row)| {
-                let mut core = batch.cores[row].clone();
-                core.id = self.next_id;
-                self.next_id += 1;
-                let range = row * classes..(row + 1) * classes;
-                let slot = self.slots.insert(core, &batch.log_evidence[range.clone()], &batch.probability[range]);
-                self.enter(slot);
-                self.mark(slot);
-                slot
-            })
-            .collect()
+    /// Adds judged primitives under fresh ids, in the order of a curve through their blocks.
+    pub(crate) fn insert(&mut self, batch: &Batch, rows: impl IntoIterator<Item = usize>) {
+        let rows = batch.along_curve(rows);
+        let first = self.next_id;
+        self.next_id += rows.len() as u64;
+        self.add(batch, &rows, |order, _| first + order as u64);
     }
 
-    /// Adds derived primitives under the ids that they have.
+    /// Adds judged primitives under the ids that they have.
     pub(crate) fn put_back(&mut self, batch: &Batch) {
-        let classes = self.slots.classes();
-        for (row, core) in batch.cores.iter().enumerate() {
+        let rows = batch.along_curve(0..batch.cores.len());
+        self.add(batch, &rows, |_, core| core.id);
+    }
+
+    fn add(&mut self, batch: &Batch, rows: &[usize], id_of: impl Fn(usize, &Core) -> u64) {
+        let (classes, recipe) = (self.slots.classes(), self.recipe);
+        let forms: Vec<_> = rows.par_iter().with_min_len(256).map(|row| recipe.form_of(&batch.cores[*row])).collect();
+        for (order, (row, form)) in rows.iter().zip(forms).enumerate() {
+            let core = &batch.cores[*row];
+            let core = Core { id: id_of(order, core), form, ..core.clone() };
             let range = row * classes..(row + 1) * classes;
-            let slot = self.slots.insert(core.clone(), &batch.log_evidence[range.clone()], &batch.probability[range]);
+            let slot = self.slots.insert(core, &batch.log_evidence[range.clone()], &batch.probability[range]);
             self.enter(slot);
             self.mark(slot);
         }
@@ -141,11 +136,32 @@ impl PrimitiveSet {
         self.slots.remove(slot);
     }
 
-    /// Adds rows of a batch to primitives: (slot, row) pairs. Kernels are derived anew by [`Self::settle`].
+    /// Adds rows of a batch to primitives, (slot, row) pairs, and derives everything anew.
     pub(crate) fn fold(&mut self, pairs: &[(u32, usize)], batch: &Batch) {
-        self.slots.add_rows(pairs, batch);
-        for (slot, _) in pairs {
-            self.follow(*slot);
+        let (recipe, stamp) = (self.recipe, self.stamp);
+        let moves = self.slots.add_rows(pairs, batch, |slot, core, log_evidence, probability, before| {
+            core.judge(log_evidence, probability);
+            core.form = recipe.form_of(core);
+            let mut stale = before.support;
+            if let Some(support) = Aabb::of_reaching(core) {
+                stale = Some(stale.map_or(support, |stale| stale.joined(&support)));
+            }
+            Move { slot, mean: before.mean, half_box: before.half_box, stale, near: near_of(core, slot, stamp) }
+        });
+        for Move { slot, mean, half_box, stale, near } in moves {
+            self.small_reach = self.small_reach.max(near.extent);
+            self.farthest = self.farthest.max(near.range);
+            let core = self.slots.core(slot);
+            let (old, new) = (BlockKey(block_of(mean)), BlockKey(block_of(core.mean)));
+            if old == new && is_small(half_box) && core.is_small() {
+                self.blocks.update(old, core.position, near, stale.as_ref());
+            } else {
+                if let Some(stale) = stale {
+                    self.blocks.mark(old, &stale);
+                }
+                self.leave_from(slot, mean, half_box);
+                self.enter(slot);
+            }
         }
     }
 
@@ -160,7 +176,7 @@ impl PrimitiveSet {
     fn follow(&mut self, slot: u32) {
         let core = self.slots.core(slot);
         let old = BlockKey(block_of(core.mean));
-        let stale = (!core.changed && core.form.reach > 0.0).then(|| Aabb::of_support(core));
+        let stale = Aabb::of_reaching(core).filter(|_| !core.changed);
         let (position, small) = (core.position, core.is_small());
         let mean = core.sums.mean();
         if old == BlockKey(block_of(mean)) && small {
@@ -185,7 +201,7 @@ impl PrimitiveSet {
     /// Derives the kernels of changed primitives. `changed` may hold slots that are gone or named twice.
     pub(crate) fn settle(&mut self, mut changed: Vec<u32>) {
         changed.retain(|slot| self.slots.core(*slot).alive && self.slots.core(*slot).changed);
-        changed.sort_unstable();
+        changed.par_sort_unstable();
         changed.dedup();
         // Large ones are indexed by their support, which is about to change.
         let large = |set: &Self, slot: u32| !set.slots.core(slot).is_small();
@@ -193,7 +209,8 @@ impl PrimitiveSet {
         was_large.iter().for_each(|slot| self.leave(*slot));
         let recipe = self.recipe;
         self.slots.derive(&changed, |core, log_evidence, probability| {
-            recipe.derive(core, log_evidence, probability);
+            core.judge(log_evidence, probability);
+            core.form = recipe.form_of(core);
             core.changed = false;
         });
         was_large.iter().for_each(|slot| self.enter(*slot));
@@ -210,7 +227,7 @@ impl PrimitiveSet {
                 let core = self.slots.core(slot);
                 self.small_reach = self.small_reach.max(near.extent);
                 self.farthest = self.farthest.max(near.range);
-                let support = (core.form.reach > 0.0).then(|| Aabb::of_support(core));
+                let support = Aabb::of_reaching(core);
                 self.blocks.update(BlockKey(block_of(core.mean)), core.position, near, support.as_ref());
             }
         }
@@ -218,8 +235,8 @@ impl PrimitiveSet {
 
     fn mark(&mut self, slot: u32) {
         let core = self.slots.core(slot);
-        if core.form.reach > 0.0 {
-            self.blocks.mark(BlockKey(block_of(core.mean)), &Aabb::of_support(core));
+        if let Some(support) = Aabb::of_reaching(core) {
+            self.blocks.mark(BlockKey(block_of(core.mean)), &support);
         }
     }
 
@@ -238,46 +255,42 @@ impl PrimitiveSet {
     /// Takes a primitive out of the index.
     fn leave(&mut self, slot: u32) {
         let core = self.slots.core(slot);
-        if !core.is_small() {
-            self.large.remove(slot, core.mean, core.form.half_box);
+        self.leave_from(slot, core.mean, core.form.half_box);
+    }
+
+    /// Takes a primitive out of the index, where it is under a mean and half box that it may no longer have.
+    fn leave_from(&mut self, slot: u32, mean: [f64; 3], half_box: [f32; 3]) {
+        if !is_small(half_box) {
+            self.large.remove(slot, mean, half_box);
         }
-        let position = core.position;
-        if let Some(moved) = self.blocks.remove(BlockKey(block_of(core.mean)), position) {
+        let position = self.slots.core(slot).position;
+        if let Some(moved) = self.blocks.remove(BlockKey(block_of(mean)), position) {
             self.slots.core_mut(moved).position = position;
         }
     }
 
     fn near_of(&self, slot: u32) -> Near {
-        let core = self.slots.core(slot);
-        let block = block_of(core.mean);
-        Near {
-            local: std::array::from_fn(|i| (core.mean[i] - f64::from(block[i])) as f32),
-            range: core.sums.mean_range() as f32,
-            extent: if core.is_small() && core.form.reach > 0.0 { core.longest_half() } else { 0.0 },
-            slot,
-            stamp: self.stamp,
-            label: core.label,
-        }
+        near_of(self.slots.core(slot), slot, self.stamp)
     }
 
-    /// A copy of all primitives by ascending id, derived by another recipe.
-    pub(crate) fn to_batch(&self, recipe: &Recipe) -> Batch {
-        self.copied(recipe, |sums| *sums)
+    /// A judged copy of all primitives by ascending id.
+    pub(crate) fn to_batch(&self) -> Batch {
+        self.copied(|sums| *sums)
     }
 
-    /// A copy of all primitives by ascending id without their height, derived by a planar recipe.
-    pub(crate) fn to_flat_batch(&self, recipe: &Recipe) -> Batch {
-        self.copied(recipe, Sums::flattened)
+    /// A judged copy of all primitives by ascending id without their height.
+    pub(crate) fn to_flat_batch(&self) -> Batch {
+        self.copied(Sums::flattened)
     }
 
-    fn copied(&self, recipe: &Recipe, change: impl Fn(&Sums) -> Sums) -> Batch {
+    fn copied(&self, change: impl Fn(&Sums) -> Sums) -> Batch {
         let mut batch = Batch::default();
         for slot in self.by_id() {
             let old = self.core(slot);
             batch.cores.push(Core { muted: old.muted, ..Core::of_sums(change(&old.sums)) });
             batch.log_evidence.extend_from_slice(self.log_evidence(slot));
         }
-        batch.derive(self.slots.classes(), recipe);
+        batch.judge(self.slots.classes());
         batch
     }
 
@@ -305,7 +318,7 @@ impl PrimitiveSet {
         }
         self.large.between(low, high, |slot| {
             let core = self.slots.core(slot);
-            if core.form.reach > 0.0 && Aabb::of_support(core).meets(low, high) {
+            if Aabb::of_reaching(core).is_some_and(|support| support.meets(low, high)) {
                 found.push((core.id, slot));
             }
         });
@@ -317,28 +330,40 @@ impl PrimitiveSet {
     }
 }
 
-impl Batch {
-    /// Derives everything from sums and log-evidence, in parallel.
-    pub(crate) fn derive(&mut self, classes: usize, recipe: &Recipe) {
-        self.probability = vec![0.0; self.cores.len() * classes];
-        self.cores
-            .par_iter_mut()
-            .zip(self.log_evidence.par_chunks(classes))
-            .zip(self.probability.par_chunks_mut(classes))
-            .with_min_len(256)
-            .for_each(|((core, log_evidence), probability)| recipe.derive(core, log_evidence, probability));
+/// What [`PrimitiveSet::fold`] did to a primitive, for the index to follow.
+struct Move {
+    slot: u32,
+    /// Mean and half box before.
+    mean: [f64; 3],
+    half_box: [f32; 3],
+    /// The supports before and after.
+    stale: Option<Aabb>,
+    near: Near,
+}
+
+fn near_of(core: &Core, slot: u32, stamp: u32) -> Near {
+    let block = block_of(core.mean);
+    Near {
+        local: std::array::from_fn(|i| (core.mean[i] - f64::from(block[i])) as f32),
+        range: core.sums.mean_range() as f32,
+        extent: if core.is_small() && core.form.reach > 0.0 { longest(core.form.half_box) } else { 0.0 },
+        slot,
+        stamp,
+        label: core.label,
     }
 }
 
-impl Core {
-    /// Longest half side of the support box, metres.
-    fn longest_half(&self) -> f32 {
-        let [x, y, z] = self.form.half_box;
-        x.max(y).max(z)
-    }
+fn longest([x, y, z]: [f32; 3]) -> f32 {
+    x.max(y).max(z)
+}
 
-    /// Whether the primitive is found through the blocks alone.
+/// Whether a primitive of this half box is found through the blocks alone.
+fn is_small(half_box: [f32; 3]) -> bool {
+    longest(half_box) <= SMALL_M
+}
+
+impl Core {
     fn is_small(&self) -> bool {
-        self.longest_half() <= SMALL_M
+        is_small(self.form.half_box)
     }
 }

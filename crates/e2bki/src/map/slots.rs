@@ -3,6 +3,8 @@
 
 use rayon::prelude::*;
 
+use super::aabb::Aabb;
+use super::blocks::BlockKey;
 use crate::primitive::{Form, Sums};
 
 /// Primitives per chunk.
@@ -31,12 +33,46 @@ pub(crate) struct Core {
     pub(crate) sums: Sums,
 }
 
+/// What views and index knew of a primitive before it was changed.
+pub(crate) struct Before {
+    pub(crate) mean: [f64; 3],
+    pub(crate) half_box: [f32; 3],
+    pub(crate) support: Option<Aabb>,
+}
+
+impl Before {
+    fn of(core: &Core) -> Self {
+        Self { mean: core.mean, half_box: core.form.half_box, support: Aabb::of_reaching(core) }
+    }
+}
+
 /// Primitives side by side: the fixed-size parts, and a row per primitive of log-evidence and probability.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Batch {
     pub(crate) cores: Vec<Core>,
     pub(crate) log_evidence: Vec<f64>,
     pub(crate) probability: Vec<f32>,
+}
+
+impl Batch {
+    /// Derives means and opinions, in parallel.
+    pub(crate) fn judge(&mut self, classes: usize) {
+        self.probability = vec![0.0; self.cores.len() * classes];
+        self.cores
+            .par_iter_mut()
+            .zip(self.log_evidence.par_chunks(classes))
+            .zip(self.probability.par_chunks_mut(classes))
+            .with_min_len(256)
+            .for_each(|((core, log_evidence), probability)| core.judge(log_evidence, probability));
+    }
+
+    /// Rows in the order of a curve through their blocks: what is near in the world is then near in time and memory.
+    pub(crate) fn along_curve(&self, rows: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        let mut rows: Vec<(u64, usize)> =
+            rows.into_iter().map(|row| (BlockKey(self.cores[row].sums.origin).along_curve(), row)).collect();
+        rows.par_sort_unstable();
+        rows.into_iter().map(|(_, row)| row).collect()
+    }
 }
 
 /// All primitives of a set.
@@ -110,23 +146,39 @@ impl Slots {
         self.alive -= 1;
     }
 
-    /// Adds rows of a batch to primitives, in parallel: (slot, row) pairs. Derived values are left as they were.
-    pub(crate) fn add_rows(&mut self, pairs: &[(u32, usize)], batch: &Batch) {
+    /// Adds rows of a batch to primitives, in parallel: (slot, row) pairs. Then `derive(slot, core, log_evidence,
+    /// probability, before)` is called once per primitive; its results come by ascending slot.
+    pub(crate) fn add_rows<T: Send>(
+        &mut self,
+        pairs: &[(u32, usize)],
+        batch: &Batch,
+        derive: impl Fn(u32, &mut Core, &[f64], &mut [f32], Before) -> T + Sync,
+    ) -> Vec<T> {
         let classes = self.classes;
         let mut pairs = pairs.to_vec();
-        pairs.sort_unstable();
-        self.chunks.par_iter_mut().enumerate().for_each(|(number, chunk)| {
+        pairs.par_sort_unstable();
+        let add = |(number, chunk): (usize, &mut Batch)| {
             let from = pairs.partition_point(|(slot, _)| (*slot as usize) < number * CHUNK);
             let to = pairs.partition_point(|(slot, _)| (*slot as usize) < (number + 1) * CHUNK);
-            for (slot, row) in &pairs[from..to] {
-                let i = *slot as usize % CHUNK;
-                let giver = &batch.cores[*row];
-                chunk.cores[i].sums.add(&giver.sums);
-                chunk.cores[i].muted &= giver.muted;
-                let added = &batch.log_evidence[row * classes..(row + 1) * classes];
-                chunk.log_evidence[i * classes..].iter_mut().zip(added).for_each(|(sum, value)| *sum += value);
-            }
-        });
+            let of_one = pairs[from..to].chunk_by(|a, b| a.0 == b.0);
+            let each = of_one.map(|rows| {
+                let slot = rows[0].0;
+                let i = slot as usize % CHUNK;
+                let (core, range) = (&mut chunk.cores[i], i * classes..(i + 1) * classes);
+                let (sums, before) = (&mut chunk.log_evidence[range.clone()], Before::of(core));
+                for (_, row) in rows {
+                    let giver = &batch.cores[*row];
+                    core.sums.add(&giver.sums);
+                    core.muted &= giver.muted;
+                    let added = &batch.log_evidence[row * classes..(row + 1) * classes];
+                    sums.iter_mut().zip(added).for_each(|(sum, value)| *sum += value);
+                }
+                derive(slot, core, sums, &mut chunk.probability[range], before)
+            });
+            each.collect::<Vec<T>>()
+        };
+        let parts: Vec<Vec<T>> = self.chunks.par_iter_mut().enumerate().map(add).collect();
+        parts.into_iter().flatten().collect()
     }
 
     /// Adds one primitive of this store to another.

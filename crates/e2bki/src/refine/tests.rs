@@ -107,7 +107,7 @@ fn members(all: &[Plain], config: &Config) -> Vec<u64> {
 }
 
 /// Random primitives of a frame: patches of one label with strays of others, seen from mixed ranges.
-fn frame(rng: &mut Rng, recipe: &Recipe) -> Batch {
+fn frame(rng: &mut Rng) -> Batch {
     let mut batch = Batch::default();
     for _ in 0..120 {
         let at = [6.0 * rng.uniform() - 3.0, 6.0 * rng.uniform() - 3.0, 0.4 * rng.uniform()];
@@ -119,16 +119,16 @@ fn frame(rng: &mut Rng, recipe: &Recipe) -> Batch {
         }
         sums.settle();
         let evidence: Vec<f64> = (0..CLASSES).map(|c| if c == label { 2.0 } else { 0.25 }).collect();
-        push(&mut batch, sums, evidence, recipe);
+        push(&mut batch, sums, evidence);
     }
     batch
 }
 
 /// Adds a derived primitive to a batch.
-fn push(batch: &mut Batch, sums: Sums, evidence: Vec<f64>, recipe: &Recipe) {
+fn push(batch: &mut Batch, sums: Sums, evidence: Vec<f64>) {
     let mut probability = vec![0.0; CLASSES];
     let mut core = Core::of_sums(sums);
-    recipe.derive(&mut core, &evidence, &mut probability);
+    core.judge(&evidence, &mut probability);
     batch.cores.push(core);
     batch.log_evidence.extend(evidence);
     batch.probability.extend(probability);
@@ -145,11 +145,13 @@ fn refinement_is_the_plain_reading_of_the_rules() {
             let mut set = PrimitiveSet::new(CLASSES, recipe);
             let mut plain: Vec<Plain> = Vec::new();
             for _ in 0..6 {
-                let batch = frame(&mut rng, &recipe);
+                let batch = frame(&mut rng);
                 set.begin();
-                let slots = set.insert(&batch, 0..batch.cores.len());
+                let first_new = set.next_id();
+                set.insert(&batch, 0..batch.cores.len());
                 plain.iter_mut().for_each(|p| p.fresh = false);
-                plain.extend(slots.iter().map(|slot| Plain {
+                let slots = set.by_id();
+                plain.extend(slots.iter().filter(|slot| set.core(**slot).id >= first_new).map(|slot| Plain {
                     id: set.core(*slot).id,
                     sums: set.core(*slot).sums,
                     log_evidence: set.log_evidence(*slot).to_vec(),
@@ -195,7 +197,7 @@ fn a_near_observation_prunes_a_far_contradiction_and_not_the_other_way_round() {
             sums.add_point([*x, 0.5, 0.5], *range);
             sums.settle();
             let evidence: Vec<f64> = (0..CLASSES).map(|c| f64::from(u8::from(c == *label))).collect();
-            push(&mut batch, sums, evidence, &recipe);
+            push(&mut batch, sums, evidence);
         }
         let mut set = PrimitiveSet::new(CLASSES, recipe);
         set.begin();

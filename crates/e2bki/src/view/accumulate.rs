@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::belief::{Beliefs, Terms};
 use super::evaluate::Scratch;
-use super::raster::{Lattice, Mask, VOLUME};
+use super::raster::{Lattice, Mask, SIDE, VOLUME};
 use crate::config::Distance;
 use crate::map::{Aabb, BlockKey, PrimitiveSet};
 use crate::maths::floor_i32;
@@ -36,13 +36,17 @@ impl Accumulated {
             .par_iter()
             .map_init(Scratch::default, |scratch, (block, mask)| {
                 self.lattice.evaluate(frame, self.terms, self.distance, (*block, mask), true, scratch);
-                let rows = (0..VOLUME).filter_map(|voxel| scratch.row(voxel));
-                rows.flat_map(|(sums, mass, weighted)| sums.iter().copied().chain([mass, weighted])).collect()
+                let mut added = Vec::new();
+                for (sums, mass, weighted) in scratch.rows().iter().flat_map(|rows| (0..VOLUME).map(|i| rows.get(i))) {
+                    added.extend_from_slice(sums);
+                    added.extend([mass, weighted]);
+                }
+                added
             })
             .collect();
         let mut voxels = 0;
         for ((block, mask), added) in touched.into_iter().zip(added).filter(|(_, added)| !added.is_empty()) {
-            voxels += mask.iter().map(|layer| layer.count_ones() as usize).sum::<usize>();
+            voxels += mask.count();
             let sums = self.blocks.entry(block).or_insert_with(|| vec![0.0; VOLUME * self.terms.stride()]);
             sums.iter_mut().zip(added).for_each(|(sum, value)| *sum += value);
         }
@@ -57,9 +61,9 @@ impl Accumulated {
             points.iter().zip(sums.chunks_exact_mut(stride)).filter(|(p, _)| p.iter().all(|v| v.is_finite()))
         {
             let voxel = point.map(|v| floor_i32(v / self.lattice.resolution));
-            let local = voxel.map(|v| (v & 7) as usize);
-            let number = local[0] + 8 * local[1] + 64 * local[2];
-            if let Some(block) = self.blocks.get(&BlockKey(voxel.map(|v| v >> 3))) {
+            let local = voxel.map(|v| v.rem_euclid(SIDE) as usize);
+            let number = local[0] + SIDE as usize * (local[1] + SIDE as usize * local[2]);
+            if let Some(block) = self.blocks.get(&BlockKey(voxel.map(|v| v.div_euclid(SIDE)))) {
                 row.copy_from_slice(&block[number * stride..][..stride]);
             }
         }

@@ -3,14 +3,14 @@
 
 use super::belief::Terms;
 use crate::config::Distance;
-use crate::kernel::{LANES, kernel_of_lanes, support_of};
+use crate::kernel::{LANES, kernel_of_points, support_of};
 use crate::map::{Core, PrimitiveSet};
 
-/// Places offered at a time: a row of voxels.
+/// Places offered at a time.
 pub(crate) const ROW: usize = 8;
 
 /// Most places evaluated together.
-pub(crate) const MOST_PLACES: usize = 512;
+pub(crate) const MOST_PLACES: usize = 4096;
 
 /// Places near one another at which a posterior is wanted.
 pub(crate) trait Places {
@@ -22,6 +22,7 @@ pub(crate) trait Places {
 pub(crate) struct Hits {
     offsets: [[f32; MOST_PLACES + LANES]; 3],
     places: [u16; MOST_PLACES + LANES],
+    kernel: [f32; MOST_PLACES + LANES],
     len: usize,
     /// Square of the distance from the mean beyond which the kernel is surely zero.
     limit: f32,
@@ -29,7 +30,13 @@ pub(crate) struct Hits {
 
 impl Default for Hits {
     fn default() -> Self {
-        Self { offsets: [[0.0; MOST_PLACES + LANES]; 3], places: [0; MOST_PLACES + LANES], len: 0, limit: 0.0 }
+        Self {
+            offsets: [[0.0; MOST_PLACES + LANES]; 3],
+            places: [0; MOST_PLACES + LANES],
+            kernel: [0.0; MOST_PLACES + LANES],
+            len: 0,
+            limit: 0.0,
+        }
     }
 }
 
@@ -47,12 +54,23 @@ impl Hits {
         self.limit
     }
 
-    /// Takes places `first..end` of a row of which x differs and y, z are shared. Copies a whole row's length and keeps
-    /// what is wanted, so that nothing depends on how many there are; `x` is twice as long as a row for that reason.
+    /// Takes places `first..end` (sixteen at most) of a row of which x differs and y, z are shared. Copies eight or
+    /// sixteen and keeps what is wanted, so that little depends on how many there are; `x` is longer than a row for
+    /// that reason.
     #[inline(always)]
-    pub(crate) fn take_run(&mut self, x: &[f32; 2 * ROW], y: f32, z: f32, row: u16, first: usize, end: usize) {
+    pub(crate) fn take_run(&mut self, x: &[f32; 4 * ROW], y: f32, z: f32, row: u16, first: usize, end: usize) {
         let at = self.len.min(MOST_PLACES);
+        self.copy_eight(x, y, z, row, first, at);
+        if end - first > ROW {
+            self.copy_eight(x, y, z, row, first + ROW, at + ROW);
+        }
+        self.len = at + (end - first);
+    }
+
+    #[inline(always)]
+    fn copy_eight(&mut self, x: &[f32; 4 * ROW], y: f32, z: f32, row: u16, first: usize, at: usize) {
         let [xs, ys, zs] = &mut self.offsets;
+        let first = first.min(3 * ROW);
         xs[at..at + ROW].copy_from_slice(&x[first..first + ROW]);
         ys[at..at + ROW].fill(y);
         zs[at..at + ROW].fill(z);
@@ -61,7 +79,6 @@ impl Hits {
             places[lane] = row + first as u16 + lane as u16;
         }
         self.places[at..at + ROW].copy_from_slice(&places);
-        self.len = at + (end - first);
     }
 
     /// Takes those of eight places that are `wanted` (a bit each) and that the primitive may reach.
@@ -86,12 +103,28 @@ impl Hits {
     }
 }
 
+/// Sums of the places.
+pub(crate) struct Rows<'a> {
+    sums: &'a [f32],
+    classes: usize,
+    stride: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// The sums of a place: Σ k p of the summed classes, Σ k and Σ k u.
+    #[inline(always)]
+    pub(crate) fn get(&self, place: usize) -> (&'a [f32], f32, f32) {
+        let (sums, rest) = self.sums[place * self.stride..][..self.stride].split_at(self.classes);
+        (sums, rest[0], rest[1])
+    }
+}
+
 /// Reusable buffers of one thread.
 #[derive(Default)]
 pub(crate) struct Scratch {
     /// Primitives in reach: (id, slot).
     pub(crate) found: Vec<(u64, u32)>,
-    /// Sums of every place; see [`Scratch::row`].
+    /// Sums of every place; see [`Rows`].
     sums: Vec<f32>,
     /// Classes that are summed, ascending.
     pub(crate) classes: Vec<u16>,
@@ -106,16 +139,10 @@ impl Scratch {
         (self.classes.len() + 2).next_multiple_of(4)
     }
 
-    /// Whether nothing reaches the places.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.sums.is_empty()
-    }
-
-    /// The sums of a place: Σ k p of the classes in `classes`, then Σ k and Σ k u. None if nothing reaches the places.
-    pub(crate) fn row(&self, place: usize) -> Option<(&[f32], f32, f32)> {
-        let row = self.sums.get(place * self.stride()..(place + 1) * self.stride())?;
-        let (sums, rest) = row.split_at(self.classes.len());
-        Some((sums, rest[0], rest[1]))
+    /// The sums of the places, if anything reaches them.
+    pub(crate) fn rows(&self) -> Option<Rows<'_>> {
+        let (classes, stride) = (self.classes.len(), self.stride());
+        (!self.sums.is_empty()).then_some(Rows { sums: &self.sums, classes, stride })
     }
 
     /// Sums all classes from here on.
@@ -156,7 +183,7 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
         let stride = self.scratch.stride();
         let Scratch { found, sums, classes, share, hits } = self.scratch;
         share.clear();
@@ -176,29 +203,32 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
                 *share = probability[usize::from(*class)];
             }
             of_all[..2].copy_from_slice(&[1.0, core.uncertainty]);
-            add_primitive(core, share, hits, self.distance, sums);
+            add_primitive(simd, core, share, hits, self.distance, sums);
         }
     }
 }
 
 /// Adds one primitive's kernel at the places taken.
 #[inline(always)]
-fn add_primitive(core: &Core, share: &[f32], hits: &Hits, distance: Distance, sums: &mut [f32]) {
-    for start in (0..hits.len).step_by(LANES) {
-        // Lanes beyond the last place hold leftovers, whose results are not used.
-        let mut at = [[0.0; LANES]; 3];
-        for (axis, at) in at.iter_mut().enumerate() {
-            at.copy_from_slice(&hits.offsets[axis][start..start + LANES]);
-        }
-        let kernel = kernel_of_lanes(&core.form, at, distance);
-        for (k, place) in kernel.iter().zip(&hits.places[start..hits.len]) {
-            let row = &mut sums[usize::from(*place) * share.len()..][..share.len()];
-            for (sums, shares) in row.as_chunks_mut::<4>().0.iter_mut().zip(share.as_chunks::<4>().0) {
-                // All loads before the store: the compiler cannot know that sums and shares never overlap.
-                let [a, b, c, d] = *shares;
-                let [sa, sb, sc, sd] = *sums;
-                *sums = [sa + k * a, sb + k * b, sc + k * c, sd + k * d];
-            }
+fn add_primitive<S: pulp::Simd>(
+    simd: S,
+    core: &Core,
+    share: &[f32],
+    hits: &mut Hits,
+    distance: Distance,
+    sums: &mut [f32],
+) {
+    let Hits { offsets, places, kernel, len, .. } = hits;
+    // Lanes beyond the last place hold leftovers, whose results are not used.
+    let [x, y, z] = offsets;
+    kernel_of_points(simd, &core.form, [x, y, z], *len, distance, kernel);
+    for (k, place) in kernel[..*len].iter().zip(&places[..*len]) {
+        let row = &mut sums[usize::from(*place) * share.len()..][..share.len()];
+        for (sums, shares) in row.as_chunks_mut::<4>().0.iter_mut().zip(share.as_chunks::<4>().0) {
+            // All loads before the store: the compiler cannot know that sums and shares never overlap.
+            let [a, b, c, d] = *shares;
+            let [sa, sb, sc, sd] = *sums;
+            *sums = [sa + k * a, sb + k * b, sc + k * c, sd + k * d];
         }
     }
 }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::belief::{Belief, Terms};
 use super::evaluate::Scratch;
-use super::raster::{Lattice, Mask, VOLUME};
+use super::raster::{Lattice, Mask};
 use crate::config::Distance;
 use crate::map::{Aabb, BlockKey, PrimitiveSet};
 use crate::maths::argmax;
@@ -31,7 +31,7 @@ struct Stored {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Packed {
     mask: Mask,
-    voxels: Vec<Stored>,
+    voxels: Box<[Stored]>,
 }
 
 /// The view.
@@ -63,14 +63,14 @@ impl LiveGrid {
         stale.par_sort_unstable_by_key(|(key, _)| (key.along_curve(), *key));
         let fresh: Vec<Packed> = stale
             .par_iter()
-            .map_init(Scratch::default, |scratch, (block, mask)| {
+            .map_init(Default::default, |(scratch, voxels), (block, mask)| {
                 self.lattice.evaluate(set, self.terms, self.distance, (*block, mask), false, scratch);
-                pack(self.blocks.get(block), mask, scratch)
+                pack(self.blocks.get(block), mask, scratch, voxels)
             })
             .collect();
         let mut updated = 0;
         for ((block, mask), packed) in stale.into_iter().zip(fresh) {
-            updated += mask.iter().map(|layer| layer.count_ones() as usize).sum::<usize>();
+            updated += mask.count();
             self.len += packed.voxels.len();
             let old =
                 if packed.voxels.is_empty() { self.blocks.remove(&block) } else { self.blocks.insert(block, packed) };
@@ -85,7 +85,7 @@ impl LiveGrid {
         keys.sort_unstable();
         keys.into_iter().filter_map(|key| self.blocks.get(&key).map(|packed| (key, packed))).flat_map(
             move |(key, packed)| {
-                bits(&packed.mask).zip(&packed.voxels).map(move |(voxel, stored)| LiveVoxel {
+                packed.mask.voxels().zip(packed.voxels.iter()).map(move |(voxel, stored)| LiveVoxel {
                     center: self.lattice.center_of(key, voxel),
                     belief: Belief::of_parts(self.terms, stored.label, stored.values),
                 })
@@ -95,41 +95,44 @@ impl LiveGrid {
 
     pub(crate) fn byte_size(&self) -> usize {
         #[allow(clippy::iter_over_hash_type)] // order is irrelevant to a sum
-        let voxels: usize = self.blocks.values().map(|packed| packed.voxels.capacity() * size_of::<Stored>()).sum();
+        let voxels: usize = self.blocks.values().map(|packed| packed.voxels.len() * size_of::<Stored>()).sum();
         self.blocks.capacity() * (size_of::<(BlockKey, Packed)>() + 1) + voxels
     }
 }
 
-/// Voxel numbers of the set bits, ascending.
-fn bits(mask: &Mask) -> impl Iterator<Item = usize> + '_ {
-    (0..VOLUME).filter(|voxel| mask[voxel >> 6] >> (voxel & 63) & 1 == 1)
-}
-
 /// The old voxels outside of the mask and the new ones inside of it.
-fn pack(old: Option<&Packed>, stale: &Mask, scratch: &Scratch) -> Packed {
-    let fresh = |voxel: usize| {
-        let (sums, mass, weighted) = scratch.row(voxel)?;
+fn pack(old: Option<&Packed>, stale: &Mask, scratch: &Scratch, voxels: &mut Vec<Stored>) -> Packed {
+    let mut mask = Mask::default();
+    voxels.clear();
+    let reached = scratch.rows();
+    let most_likely = |place: usize| {
+        let (sums, mass, weighted) = reached.as_ref()?.get(place);
+        if mass <= 0.0 {
+            return None;
+        }
         let label = argmax(sums);
-        (mass > 0.0).then(|| Stored { values: [sums[label], mass, weighted], label: scratch.classes[label] })
+        Some(Stored { values: [sums[label], mass, weighted], label: scratch.classes[label] })
     };
-    let mut packed = Packed::default();
-    let mut before_layer = 0;
-    for (layer, stale) in stale.iter().enumerate() {
-        let kept = old.map_or(0, |old| old.mask[layer]);
+    let mut kept_before = old.map_or(&[][..], |old| &old.voxels);
+    for (row, stale) in stale.0.iter().enumerate() {
+        let kept = old.map_or(0, |old| old.mask.0[row]);
         // Where nothing reaches any more, only what was not asked about stays.
-        let mut candidates = if scratch.is_empty() { kept & !stale } else { stale | kept };
+        let mut candidates = if reached.is_some() { stale | kept } else { kept };
         while candidates != 0 {
-            let bit = candidates.trailing_zeros() as usize;
+            let bit = candidates.trailing_zeros();
             candidates &= candidates - 1;
-            let rank = before_layer + (kept & ((1 << bit) - 1)).count_ones() as usize;
-            let before = old.filter(|_| kept >> bit & 1 == 1).map(|old| old.voxels[rank]);
-            if let Some(stored) = if stale >> bit & 1 == 1 { fresh(layer * 64 + bit) } else { before } {
-                packed.mask[layer] |= 1 << bit;
-                packed.voxels.push(stored);
+            let mut stored = None;
+            if kept >> bit & 1 == 1 {
+                (stored, kept_before) = (kept_before.first().copied(), &kept_before[1..]);
+            }
+            if stale >> bit & 1 == 1 {
+                stored = most_likely(row * 16 + bit as usize);
+            }
+            if let Some(stored) = stored {
+                mask.0[row] |= 1 << bit;
+                voxels.push(stored);
             }
         }
-        before_layer += kept.count_ones() as usize;
     }
-    packed.voxels.shrink_to_fit();
-    packed
+    Packed { mask, voxels: voxels.as_slice().into() }
 }

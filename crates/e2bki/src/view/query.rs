@@ -3,10 +3,13 @@
 use rayon::prelude::*;
 
 use super::belief::{Beliefs, Terms};
-use super::evaluate::{Hits, MOST_PLACES, Places, ROW, Scratch};
+use super::evaluate::{Hits, Places, ROW, Scratch};
 use crate::config::Distance;
 use crate::map::{BlockKey, Core, PrimitiveSet};
 use crate::primitive::block_of;
+
+/// Points of a block evaluated together.
+const GROUP: usize = 512;
 
 /// Beliefs at world positions. Positions that are not finite are unobserved.
 pub(crate) fn query(set: &PrimitiveSet, terms: Terms, distance: Distance, points: &[[f64; 3]]) -> Beliefs {
@@ -18,7 +21,7 @@ pub(crate) fn query(set: &PrimitiveSet, terms: Terms, distance: Distance, points
         .collect();
     order.par_sort_unstable();
     let groups: Vec<&[(BlockKey, u32)]> =
-        order.chunk_by(|a, b| a.0 == b.0).flat_map(|group| group.chunks(MOST_PLACES)).collect();
+        order.chunk_by(|a, b| a.0 == b.0).flat_map(|group| group.chunks(GROUP)).collect();
     let stride = terms.stride();
     let mut sums = vec![0.0_f32; points.len() * stride];
     // Evaluated in parallel by group, then put where each point belongs.
@@ -27,7 +30,7 @@ pub(crate) fn query(set: &PrimitiveSet, terms: Terms, distance: Distance, points
         .map_init(Scratch::default, |scratch, group| {
             evaluate_group(set, terms, distance, points, group, scratch);
             let mut rows = Vec::with_capacity(group.len() * stride);
-            for (sums, mass, weighted) in (0..group.len()).filter_map(|place| scratch.row(place)) {
+            for (sums, mass, weighted) in scratch.rows().iter().flat_map(|rows| (0..group.len()).map(|i| rows.get(i))) {
                 rows.extend_from_slice(sums);
                 rows.extend([mass, weighted]);
             }

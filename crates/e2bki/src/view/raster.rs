@@ -1,4 +1,4 @@
-//! Regular grids in blocks of 8×8×8 voxels (8×8 cells in a bird's-eye view): which voxels a box covers, and the
+//! Regular grids in blocks of 16×16×16 voxels (16×16 cells in a bird's-eye view): which voxels a box covers, and the
 //! posterior's sums at the centres of a block.
 
 use rayon::prelude::*;
@@ -11,12 +11,39 @@ use crate::kernel::support_of;
 use crate::map::{Aabb, BlockKey, Core, PrimitiveSet};
 use crate::maths::floor_i32;
 
-/// Voxels along the side of a block.
-pub(crate) const SIDE: i32 = 8;
+/// Voxels along the side of a block. Most primitives reach over five voxels: fewer blocks share one than with smaller
+/// blocks, and the sums of larger ones would not fit a core's own cache.
+pub(crate) const SIDE: i32 = 16;
+/// The side as a power of two.
+const SHIFT: i32 = 4;
 /// Voxels of a block.
-pub(crate) const VOLUME: usize = 512;
-/// One bit per voxel, a word per layer of constant z, a byte per row of constant y.
-pub(crate) type Mask = [u64; 8];
+pub(crate) const VOLUME: usize = 4096;
+/// Rows of a block.
+const ROWS: usize = 256;
+/// One bit per voxel, a word per row of constant y and z.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Mask(pub(crate) [u16; ROWS]);
+
+impl Default for Mask {
+    fn default() -> Self {
+        Self([0; ROWS])
+    }
+}
+
+impl Mask {
+    /// Voxel numbers of the set bits, ascending.
+    pub(crate) fn voxels(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().filter(|(_, row)| **row != 0).flat_map(|(number, row)| {
+            let first = number << SHIFT;
+            (0..16).filter(move |bit| row >> bit & 1 == 1).map(move |bit| first + bit)
+        })
+    }
+
+    /// Number of set bits.
+    pub(crate) fn count(&self) -> usize {
+        self.0.iter().map(|row| row.count_ones() as usize).sum()
+    }
+}
 
 /// A grid of voxels, or of cells in the plane z = 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,7 +60,7 @@ impl Lattice {
 
     /// Centre of a voxel of a block, metres.
     pub(crate) fn center_of(&self, block: BlockKey, voxel: usize) -> [f64; 3] {
-        let local = [voxel & 7, voxel >> 3 & 7, voxel >> 6];
+        let local = [voxel & 15, voxel >> 4 & 15, voxel >> 8];
         std::array::from_fn(|axis| self.center(block.0[axis] * SIDE + local[axis] as i32, axis))
     }
 
@@ -55,7 +82,7 @@ impl Lattice {
     /// Sets the bits of the voxels that a box may cover.
     pub(crate) fn mark(&self, region: &Aabb, masks: &mut FxHashMap<BlockKey, Mask>) {
         let spans: [(i32, i32); 3] = std::array::from_fn(|axis| self.span(region.low[axis], region.high[axis], axis));
-        let blocks = spans.map(|(first, last)| (first >> 3, last >> 3));
+        let blocks = spans.map(|(first, last)| (first >> SHIFT, last >> SHIFT));
         for x in blocks[0].0..=blocks[0].1 {
             for y in blocks[1].0..=blocks[1].1 {
                 for z in blocks[2].0..=blocks[2].1 {
@@ -65,10 +92,11 @@ impl Lattice {
                     if xs.is_empty() || ys.is_empty() || zs.is_empty() {
                         continue;
                     }
-                    let row = (0xff_u64 >> (8 - xs.len())) << xs.start;
-                    let layer = ys.fold(0, |layer, y| layer | row << (8 * y));
+                    let bits = run(xs);
                     let mask = masks.entry(block).or_default();
-                    zs.for_each(|z| mask[z as usize] |= layer);
+                    for z in zs {
+                        ys.clone().for_each(|y| mask.0[(y + SIDE * z) as usize] |= bits);
+                    }
                 }
             }
         }
@@ -85,26 +113,31 @@ impl Lattice {
         all_classes: bool,
         scratch: &mut Scratch,
     ) {
-        let centers: [[f64; 8]; 3] =
+        let centers: [[f64; SIDE as usize]; 3] =
             std::array::from_fn(|axis| std::array::from_fn(|i| self.center(block.0[axis] * SIDE + i as i32, axis)));
-        set.supports_in(centers.map(|c| c[0]), centers.map(|c| c[7]), &mut scratch.found);
+        set.supports_in(centers.map(|c| c[0]), centers.map(|c| c[SIDE as usize - 1]), &mut scratch.found);
         if all_classes {
             scratch.sum_all_classes(terms);
         } else {
             scratch.sum_plausible_classes(set, terms);
         }
-        let most = [8, 8, if self.planar { 1 } else { 8 }];
+        let most = [SIDE, SIDE, if self.planar { 1 } else { SIDE }].map(|v| v as f32);
         let per_metre = 1.0 / self.resolution as f32;
         scratch.evaluate(set, distance, VOLUME, &BlockVoxels { mask, centers, most, per_metre, distance });
     }
 }
 
+/// Bits of a row from a first voxel to before another.
+fn run(xs: std::ops::Range<i32>) -> u16 {
+    (0xffff_u32 >> (16 - xs.len()) << xs.start) as u16
+}
+
 /// The masked voxels of a block.
 struct BlockVoxels<'a> {
     mask: &'a Mask,
-    centers: [[f64; 8]; 3],
+    centers: [[f64; SIDE as usize]; 3],
     /// Voxels along each axis.
-    most: [u8; 3],
+    most: [f32; 3],
     per_metre: f32,
     distance: Distance,
 }
@@ -116,49 +149,55 @@ impl Places for BlockVoxels<'_> {
         let clip = |axis: usize| {
             let middle = (core.mean[axis] - self.centers[axis][0]) as f32;
             let half = core.form.half_box[axis];
-            rounded(((middle - half) * per_metre + 0.49).clamp(0.0, 8.0))
-                ..rounded(((middle + half) * per_metre + 0.51).clamp(0.0, f32::from(self.most[axis])))
+            rounded(((middle - half) * per_metre + 0.49).clamp(0.0, SIDE as f32))
+                ..rounded(((middle + half) * per_metre + 0.51).clamp(0.0, self.most[axis]))
         };
         let (xs, ys, zs) = (clip(0), clip(1), clip(2));
-        let offset = |axis: usize, i: usize| (self.centers[axis][i] - core.mean[axis]) as f32;
-        let (mut x, mut y) = ([0.0; 2 * ROW], [0.0; ROW]);
-        for i in 0..ROW {
+        let offset = |axis: usize, i: usize| (self.centers[axis][i & 15] - core.mean[axis]) as f32;
+        // Twice as long as a row: runs are copied whole rows at a time.
+        let mut x = [0.0; 2 * SIDE as usize];
+        for i in 0..SIDE as usize {
             x[i] = offset(0, i);
-            y[i] = offset(1, i);
         }
         let middle = -x[0] * per_metre;
         // A long or flat ellipsoid fills little of its ball: two slabs across its shorter axes cut most of it away.
         let slab = |axis: usize| Slab::new(core, axis, 1.0 / per_metre, self.reach_of(core));
         let sprawls = core.form.semi_axes[2] > core.form.reach;
         let slabs = if sprawls { [Some(slab(0)), Some(slab(1))] } else { [None, None] };
-        for k in zs {
-            let z = offset(2, k as usize);
-            // The ball around the mean cuts each row in one run: its first voxel and the one after its last, generous
-            // by a hundredth of a voxel. The kernel decides; this only spares it work.
-            let (mut first, mut end) = ([0; ROW], [0; ROW]);
+        for start in ys.clone().step_by(ROW) {
+            let mut y = [0.0; ROW];
             for j in 0..ROW {
-                let squared = hits.limit() - z * z - y[j] * y[j];
-                let half = if squared > 0.0 { squared.sqrt() * per_metre } else { -1.0 };
-                first[j] = rounded((middle - half + 0.49).clamp(-1.0, 9.0)).max(xs.start);
-                end[j] = rounded((middle + half + 0.51).clamp(-1.0, 9.0)).min(xs.end);
+                y[j] = offset(1, start as usize + j);
             }
-            for slab in slabs.iter().flatten() {
-                slab.cut([x[0], z], &y, &mut first, &mut end);
-            }
-            let layer = self.mask[k as usize];
-            for j in ys.clone() {
-                let (first, end) = (first[j as usize & 7], end[j as usize & 7]);
-                if first >= end {
-                    continue;
+            for k in zs.clone() {
+                let z = offset(2, k as usize);
+                // The ball around the mean cuts each row in one run: its first voxel and the one after its last,
+                // generous by a hundredth of a voxel. The kernel decides; this only spares it work.
+                let (mut first, mut end) = ([0; ROW], [0; ROW]);
+                for j in 0..ROW {
+                    let squared = hits.limit() - z * z - y[j] * y[j];
+                    let half = if squared > 0.0 { squared.sqrt() * per_metre } else { -1.0 };
+                    first[j] = rounded((middle - half + 0.49).clamp(-1.0, 17.0)).max(xs.start);
+                    end[j] = rounded((middle + half + 0.51).clamp(-1.0, 17.0)).min(xs.end);
                 }
-                let wanted = (layer >> (8 * j)) as u8;
-                let run = (0xff_u8 >> (8 - (end - first))) << first;
-                let row = (SIDE * j + SIDE * SIDE * k) as u16;
-                let y = y[j as usize & 7];
-                if wanted & run == run {
-                    hits.take_run(&x, y, z, row, first as usize, end as usize);
-                } else {
-                    hits.offer(&x, &[y; ROW], &[z; ROW], wanted & run, row);
+                for slab in slabs.iter().flatten() {
+                    slab.cut([x[0], z], &y, &mut first, &mut end);
+                }
+                for j in 0..(ys.end - start).min(ROW as i32) {
+                    let lane = j as usize & 7;
+                    let (first, end, y) = (first[lane], end[lane], y[lane]);
+                    if first >= end {
+                        continue;
+                    }
+                    let number = ((start + j) & 15) + SIDE * (k & 15);
+                    let (row, wanted) = ((SIDE * number) as u16, self.mask.0[number as usize & 255]);
+                    let run = run(first..end);
+                    if wanted & run == run {
+                        hits.take_run(&x, y, z, row, first as usize, end as usize);
+                    } else {
+                        hits.offer(&x, &[y; ROW], &[z; ROW], (wanted & run) as u8, row);
+                        hits.offer(&x[ROW..], &[y; ROW], &[z; ROW], ((wanted & run) >> 8) as u8, row + 8);
+                    }
                 }
             }
         }
@@ -198,8 +237,8 @@ impl Slab {
         for j in 0..ROW {
             let across = self.axis[0] * x + self.axis[1] * y[j] + self.axis[2] * z;
             let (a, b) = ((-self.half - across) * self.per_metre, (self.half - across) * self.per_metre);
-            first[j] = first[j].max(rounded((a.min(b) + 0.49).clamp(-1.0, 9.0)));
-            end[j] = end[j].min(rounded((a.max(b) + 0.51).clamp(-1.0, 9.0)));
+            first[j] = first[j].max(rounded((a.min(b) + 0.49).clamp(-1.0, 17.0)));
+            end[j] = end[j].min(rounded((a.max(b) + 0.51).clamp(-1.0, 17.0)));
         }
     }
 }
@@ -254,8 +293,10 @@ pub(crate) fn rasterise(
         .map_init(Scratch::default, |scratch, (block, mask)| {
             lattice.evaluate(set, terms, distance, (*block, mask), true, scratch);
             let (mut centers, mut sums) = (Vec::new(), Vec::new());
-            for voxel in 0..VOLUME {
-                if let Some((row, mass, weighted)) = scratch.row(voxel).filter(|(_, mass, _)| *mass > 0.0) {
+            for (voxel, (row, mass, weighted)) in
+                scratch.rows().iter().flat_map(|rows| (0..VOLUME).map(|voxel| (voxel, rows.get(voxel))))
+            {
+                if mass > 0.0 {
                     centers.push(lattice.center_of(*block, voxel));
                     sums.extend_from_slice(row);
                     sums.extend([mass, weighted]);
