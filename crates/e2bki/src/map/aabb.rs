@@ -1,6 +1,8 @@
-//! Axis-aligned boxes.
+//! Where kernels reach: axis-aligned boxes, and the supports of primitives themselves.
 
+use super::large::SMALL_M;
 use super::slots::Core;
+use crate::primitive::Form;
 
 /// An axis-aligned box in the world, metres.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -10,23 +12,10 @@ pub(crate) struct Aabb {
 }
 
 impl Aabb {
-    /// The box outside of which a primitive's kernel is zero.
-    pub(crate) fn of_support(core: &Core) -> Self {
-        let half = core.form.half_box.map(f64::from);
-        Self {
-            low: std::array::from_fn(|i| core.mean[i] - half[i]),
-            high: std::array::from_fn(|i| core.mean[i] + half[i]),
-        }
-    }
-
-    /// The same, for a primitive whose kernel is not zero everywhere.
-    pub(crate) fn of_reaching(core: &Core) -> Option<Self> {
-        (core.form.reach > 0.0).then(|| Self::of_support(core))
-    }
-
-    pub(crate) fn joined(mut self, other: &Self) -> Self {
-        self.join(other);
-        self
+    /// The box around a place.
+    pub(crate) fn around(mean: [f64; 3], half_box: [f32; 3]) -> Self {
+        let half = half_box.map(f64::from);
+        Self { low: std::array::from_fn(|i| mean[i] - half[i]), high: std::array::from_fn(|i| mean[i] + half[i]) }
     }
 
     pub(crate) fn join(&mut self, other: &Self) {
@@ -38,5 +27,61 @@ impl Aabb {
 
     pub(crate) fn meets(&self, low: [f64; 3], high: [f64; 3]) -> bool {
         (0..3).all(|i| self.low[i] <= high[i] && self.high[i] >= low[i])
+    }
+}
+
+/// The part of the world that a primitive's kernel reaches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Support {
+    pub(crate) mean: [f64; 3],
+    pub(crate) form: Form,
+}
+
+impl Support {
+    /// The support of a primitive, unless its kernel is zero everywhere.
+    pub(crate) fn of(core: &Core) -> Option<Self> {
+        (core.form.reach > 0.0).then_some(Self { mean: core.mean, form: core.form })
+    }
+
+    /// The box outside of which the kernel is zero.
+    pub(crate) fn bounds(&self) -> Aabb {
+        Aabb::around(self.mean, self.form.half_box)
+    }
+}
+
+/// Where views are out of date.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stale {
+    pub(crate) boxes: Vec<Aabb>,
+    /// Supports that fill little of their box.
+    pub(crate) supports: Vec<Support>,
+}
+
+/// Supports in which views are out of date because of one primitive.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StaleOfOne {
+    /// Box of the small ones.
+    pub(crate) small: Option<Aabb>,
+    /// The others: a union of large boxes would be mostly empty.
+    pub(crate) large: Vec<Support>,
+}
+
+impl StaleOfOne {
+    pub(crate) fn of(support: Option<Support>) -> Self {
+        Self::default().and(support)
+    }
+
+    pub(crate) fn and(mut self, support: Option<Support>) -> Self {
+        let Some(support) = support else { return self };
+        if support.form.half_box.iter().any(|half| *half > SMALL_M) {
+            self.large.push(support);
+        } else {
+            let bounds = support.bounds();
+            match &mut self.small {
+                Some(small) => small.join(&bounds),
+                None => self.small = Some(bounds),
+            }
+        }
+        self
     }
 }

@@ -5,8 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHashMap;
 
-use super::aabb::Aabb;
-use super::large::SMALL_M;
+use super::aabb::{Aabb, Stale, StaleOfOne, Support};
 
 /// Corner of a block in whole metres.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,20 +76,15 @@ impl Block {
     }
 }
 
-/// Joins a box to the stale one of a block. Large boxes stay alone: a union of such is mostly empty.
-fn mark(block: &mut Block, key: BlockKey, stale: &Aabb, all: &mut Vec<(BlockKey, Aabb)>, large: &mut Vec<Aabb>) {
-    if is_large(stale) {
-        large.push(*stale);
-    } else if let Some((_, known)) = all.get_mut((block.stale as usize).wrapping_sub(1)) {
-        known.join(stale);
+/// Joins a box to the stale one of a block.
+fn mark(block: &mut Block, key: BlockKey, stale: &StaleOfOne, all: &mut Vec<(BlockKey, Aabb)>) {
+    let Some(small) = &stale.small else { return };
+    if let Some((_, known)) = all.get_mut((block.stale as usize).wrapping_sub(1)) {
+        known.join(small);
     } else {
-        all.push((key, *stale));
+        all.push((key, *small));
         block.stale = all.len() as u32;
     }
-}
-
-fn is_large(stale: &Aabb) -> bool {
-    (0..3).any(|i| stale.high[i] - stale.low[i] > 2.0 * f64::from(SMALL_M))
 }
 
 /// The index.
@@ -99,8 +93,8 @@ pub(crate) struct Blocks {
     blocks: FxHashMap<BlockKey, Block>,
     /// Blocks because of which views are out of date, with the union of the old and new supports of what changed there.
     stale: Vec<(BlockKey, Aabb)>,
-    /// Stale boxes that are too large to be joined with others: a union of such boxes is mostly empty.
-    stale_large: Vec<Aabb>,
+    /// Stale supports that are too large to be joined with others.
+    stale_large: Vec<Support>,
     /// Blocks with records of the latest stamp; some may be gone or empty again.
     fresh: Vec<BlockKey>,
 }
@@ -132,16 +126,15 @@ impl Blocks {
         moved
     }
 
-    /// Replaces the record at a position, and marks a box as stale; the label must not change.
-    pub(crate) fn update(&mut self, key: BlockKey, position: u32, near: Near, stale: Option<&Aabb>) {
+    /// Replaces the record at a position, and marks supports as stale; the label must not change.
+    pub(crate) fn update(&mut self, key: BlockKey, position: u32, near: Near, stale: &StaleOfOne) {
         if let Some(block) = self.blocks.get_mut(&key) {
             if block.note(&near) {
                 self.fresh.push(key);
             }
             block.near[position as usize] = near;
-            if let Some(stale) = stale {
-                mark(block, key, stale, &mut self.stale, &mut self.stale_large);
-            }
+            mark(block, key, stale, &mut self.stale);
+            self.stale_large.extend_from_slice(&stale.large);
         }
     }
 
@@ -167,15 +160,15 @@ impl Blocks {
         keys
     }
 
-    /// Remembers that views are out of date in a box, because of a primitive of this block.
-    pub(crate) fn mark(&mut self, key: BlockKey, stale: &Aabb) {
-        mark(self.blocks.entry(key).or_default(), key, stale, &mut self.stale, &mut self.stale_large);
+    /// Remembers where views are out of date because of a primitive of this block.
+    pub(crate) fn mark(&mut self, key: BlockKey, stale: &StaleOfOne) {
+        mark(self.blocks.entry(key).or_default(), key, stale, &mut self.stale);
+        self.stale_large.extend_from_slice(&stale.large);
     }
 
-    /// Takes the boxes in which views are out of date, in a fixed order.
-    pub(crate) fn take_stale(&mut self) -> Vec<Aabb> {
-        let mut stale = std::mem::take(&mut self.stale);
-        stale.sort_unstable_by_key(|(key, _)| *key);
+    /// Takes what was marked.
+    pub(crate) fn take_stale(&mut self) -> Stale {
+        let stale = std::mem::take(&mut self.stale);
         for (key, _) in &stale {
             if let Some(block) = self.blocks.get_mut(key) {
                 block.stale = 0;
@@ -184,9 +177,10 @@ impl Blocks {
                 }
             }
         }
-        let mut boxes = std::mem::take(&mut self.stale_large);
-        boxes.extend(stale.into_iter().map(|(_, stale)| stale));
-        boxes
+        Stale {
+            boxes: stale.into_iter().map(|(_, stale)| stale).collect(),
+            supports: std::mem::take(&mut self.stale_large),
+        }
     }
 
     /// Calls `visit(offset, near)` for every primitive with its mean in the blocks that a ball overlaps; `offset` is

@@ -7,7 +7,7 @@ mod recipe;
 mod set;
 mod slots;
 
-pub(crate) use aabb::Aabb;
+pub(crate) use aabb::{Aabb, Stale, Support};
 pub(crate) use blocks::{Block, BlockKey, Near, cube};
 pub(crate) use recipe::Recipe;
 pub(crate) use set::PrimitiveSet;

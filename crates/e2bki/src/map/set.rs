@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use super::aabb::Aabb;
+use super::aabb::{Stale, StaleOfOne, Support};
 use super::blocks::{BlockKey, Blocks, Near, blocks_between};
 use super::large::{Large, SMALL_M};
 use super::recipe::Recipe;
-use super::slots::{Batch, Core, Slots};
+use super::slots::{Batch, Before, Core, Slots};
 use crate::primitive::{Sums, block_of};
 
 /// All primitives of a map.
@@ -142,26 +142,21 @@ impl PrimitiveSet {
         let moves = self.slots.add_rows(pairs, batch, |slot, core, log_evidence, probability, before| {
             core.judge(log_evidence, probability);
             core.form = recipe.form_of(core);
-            let mut stale = before.support;
-            if let Some(support) = Aabb::of_reaching(core) {
-                stale = Some(stale.map_or(support, |stale| stale.joined(&support)));
-            }
-            Move { slot, mean: before.mean, half_box: before.half_box, stale, near: near_of(core, slot, stamp) }
+            let stale = StaleOfOne::of(before.support).and(Support::of(core));
+            let (from, to) = (BlockKey(block_of(before.mean)), BlockKey(block_of(core.mean)));
+            let stays = from == to && is_small(before.half_box) && core.is_small();
+            Move { slot, position: core.position, from, stays, before, stale, near: near_of(core, slot, stamp) }
         });
-        for Move { slot, mean, half_box, stale, near } in moves {
+        // First those that stay, while the positions of all are as they were.
+        for Move { position, from, stale, near, .. } in moves.iter().filter(|moved| moved.stays) {
             self.small_reach = self.small_reach.max(near.extent);
             self.farthest = self.farthest.max(near.range);
-            let core = self.slots.core(slot);
-            let (old, new) = (BlockKey(block_of(mean)), BlockKey(block_of(core.mean)));
-            if old == new && is_small(half_box) && core.is_small() {
-                self.blocks.update(old, core.position, near, stale.as_ref());
-            } else {
-                if let Some(stale) = stale {
-                    self.blocks.mark(old, &stale);
-                }
-                self.leave_from(slot, mean, half_box);
-                self.enter(slot);
-            }
+            self.blocks.update(*from, *position, *near, stale);
+        }
+        for Move { slot, from, before, stale, .. } in moves.iter().filter(|moved| !moved.stays) {
+            self.blocks.mark(*from, stale);
+            self.leave_from(*slot, before.mean, before.half_box);
+            self.enter(*slot);
         }
     }
 
@@ -176,7 +171,7 @@ impl PrimitiveSet {
     fn follow(&mut self, slot: u32) {
         let core = self.slots.core(slot);
         let old = BlockKey(block_of(core.mean));
-        let stale = Aabb::of_reaching(core).filter(|_| !core.changed);
+        let stale = StaleOfOne::of(Support::of(core).filter(|_| !core.changed));
         let (position, small) = (core.position, core.is_small());
         let mean = core.sums.mean();
         if old == BlockKey(block_of(mean)) && small {
@@ -185,11 +180,9 @@ impl PrimitiveSet {
             core.changed = true;
             let near = self.near_of(slot);
             self.farthest = self.farthest.max(near.range);
-            self.blocks.update(old, position, near, stale.as_ref());
+            self.blocks.update(old, position, near, &stale);
         } else {
-            if let Some(stale) = stale {
-                self.blocks.mark(old, &stale);
-            }
+            self.blocks.mark(old, &stale);
             self.leave(slot);
             let core = self.slots.core_mut(slot);
             core.mean = mean;
@@ -227,17 +220,15 @@ impl PrimitiveSet {
                 let core = self.slots.core(slot);
                 self.small_reach = self.small_reach.max(near.extent);
                 self.farthest = self.farthest.max(near.range);
-                let support = Aabb::of_reaching(core);
-                self.blocks.update(BlockKey(block_of(core.mean)), core.position, near, support.as_ref());
+                let stale = StaleOfOne::of(Support::of(core));
+                self.blocks.update(BlockKey(block_of(core.mean)), core.position, near, &stale);
             }
         }
     }
 
     fn mark(&mut self, slot: u32) {
         let core = self.slots.core(slot);
-        if let Some(support) = Aabb::of_reaching(core) {
-            self.blocks.mark(BlockKey(block_of(core.mean)), &support);
-        }
+        self.blocks.mark(BlockKey(block_of(core.mean)), &StaleOfOne::of(Support::of(core)));
     }
 
     /// Adds a primitive to the index.
@@ -294,8 +285,19 @@ impl PrimitiveSet {
         batch
     }
 
-    /// Takes the boxes in which views are out of date.
-    pub(crate) fn take_stale(&mut self) -> Vec<Aabb> {
+    /// Where a view of all primitives is not empty.
+    pub(crate) fn everywhere(&self) -> Stale {
+        let mut all = Stale::default();
+        for support in self.by_id().into_iter().filter_map(|slot| Support::of(self.core(slot))) {
+            let stale = StaleOfOne::of(Some(support));
+            all.boxes.extend(stale.small);
+            all.supports.extend(stale.large);
+        }
+        all
+    }
+
+    /// Takes where views are out of date.
+    pub(crate) fn take_stale(&mut self) -> Stale {
         self.blocks.take_stale()
     }
 
@@ -318,7 +320,7 @@ impl PrimitiveSet {
         }
         self.large.between(low, high, |slot| {
             let core = self.slots.core(slot);
-            if Aabb::of_reaching(core).is_some_and(|support| support.meets(low, high)) {
+            if Support::of(core).is_some_and(|support| support.bounds().meets(low, high)) {
                 found.push((core.id, slot));
             }
         });
@@ -333,11 +335,14 @@ impl PrimitiveSet {
 /// What [`PrimitiveSet::fold`] did to a primitive, for the index to follow.
 struct Move {
     slot: u32,
-    /// Mean and half box before.
-    mean: [f64; 3],
-    half_box: [f32; 3],
+    position: u32,
+    /// The block that has its record.
+    from: BlockKey,
+    /// Whether the record may stay where it is.
+    stays: bool,
+    before: Before,
     /// The supports before and after.
-    stale: Option<Aabb>,
+    stale: StaleOfOne,
     near: Near,
 }
 

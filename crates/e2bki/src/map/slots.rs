@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::aabb::Aabb;
+use super::aabb::Support;
 use super::blocks::BlockKey;
 use crate::primitive::{Form, Sums};
 
@@ -37,12 +37,12 @@ pub(crate) struct Core {
 pub(crate) struct Before {
     pub(crate) mean: [f64; 3],
     pub(crate) half_box: [f32; 3],
-    pub(crate) support: Option<Aabb>,
+    pub(crate) support: Option<Support>,
 }
 
 impl Before {
     fn of(core: &Core) -> Self {
-        Self { mean: core.mean, half_box: core.form.half_box, support: Aabb::of_reaching(core) }
+        Self { mean: core.mean, half_box: core.form.half_box, support: Support::of(core) }
     }
 }
 

@@ -5,9 +5,9 @@ use rustc_hash::FxHashMap;
 
 use super::belief::{Beliefs, Terms};
 use super::evaluate::Scratch;
-use super::raster::{Lattice, Mask, SIDE, VOLUME};
+use super::raster::{Lattice, SIDE, VOLUME};
 use crate::config::Distance;
-use crate::map::{Aabb, BlockKey, PrimitiveSet};
+use crate::map::{BlockKey, PrimitiveSet};
 use crate::maths::floor_i32;
 
 /// Sums of the posterior per voxel, kept for good.
@@ -26,12 +26,7 @@ impl Accumulated {
 
     /// Adds the kernels of one frame's primitives; returns the number of voxels touched.
     pub(crate) fn add(&mut self, frame: &PrimitiveSet) -> usize {
-        let mut masks: FxHashMap<BlockKey, Mask> = FxHashMap::default();
-        for slot in frame.by_id() {
-            self.lattice.mark(&Aabb::of_support(frame.core(slot)), &mut masks);
-        }
-        let mut touched: Vec<(BlockKey, Mask)> = masks.into_iter().collect();
-        touched.sort_unstable_by_key(|(key, _)| *key);
+        let touched = self.lattice.masks(&frame.everywhere(), self.distance);
         let added: Vec<Vec<f32>> = touched
             .par_iter()
             .map_init(Scratch::default, |scratch, (block, mask)| {

@@ -48,12 +48,6 @@ impl Hits {
         self.limit = radius * radius * (1.0 + 1e-5);
     }
 
-    /// Square of the distance from the mean beyond which the kernel is surely zero.
-    #[inline(always)]
-    pub(crate) fn limit(&self) -> f32 {
-        self.limit
-    }
-
     /// Takes places `first..end` (sixteen at most) of a row of which x differs and y, z are shared. Copies eight or
     /// sixteen and keeps what is wanted, so that little depends on how many there are; `x` is longer than a row for
     /// that reason.

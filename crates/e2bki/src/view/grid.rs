@@ -9,7 +9,7 @@ use super::belief::{Belief, Terms};
 use super::evaluate::Scratch;
 use super::raster::{Lattice, Mask};
 use crate::config::Distance;
-use crate::map::{Aabb, BlockKey, PrimitiveSet};
+use crate::map::{BlockKey, PrimitiveSet, Stale};
 use crate::maths::argmax;
 
 /// A voxel of the live view.
@@ -54,13 +54,9 @@ impl LiveGrid {
         self.len
     }
 
-    /// Computes the voxels inside the boxes anew; returns how many.
-    pub(crate) fn refresh(&mut self, set: &PrimitiveSet, boxes: &[Aabb]) -> usize {
-        let mut masks = FxHashMap::default();
-        boxes.iter().for_each(|region| self.lattice.mark(region, &mut masks));
-        let mut stale: Vec<(BlockKey, Mask)> = masks.into_iter().collect();
-        // Neighbours one after the other: they read the same primitives. No result depends on this order.
-        stale.par_sort_unstable_by_key(|(key, _)| (key.along_curve(), *key));
+    /// Computes the voxels that are out of date anew; returns how many.
+    pub(crate) fn refresh(&mut self, set: &PrimitiveSet, stale: &Stale) -> usize {
+        let stale = self.lattice.masks(stale, self.distance);
         let fresh: Vec<Packed> = stale
             .par_iter()
             .map_init(Default::default, |(scratch, voxels), (block, mask)| {

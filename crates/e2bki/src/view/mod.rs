@@ -6,6 +6,7 @@ mod evaluate;
 mod grid;
 mod query;
 mod raster;
+mod runs;
 
 pub(crate) use accumulate::Accumulated;
 pub(crate) use belief::Terms;

@@ -6,9 +6,9 @@ use rustc_hash::FxHashMap;
 
 use super::belief::{Beliefs, Terms};
 use super::evaluate::{Hits, Places, ROW, Scratch};
+use super::runs::{BlockRows, Visit, run};
 use crate::config::Distance;
-use crate::kernel::support_of;
-use crate::map::{Aabb, BlockKey, Core, PrimitiveSet};
+use crate::map::{Aabb, BlockKey, Core, PrimitiveSet, Stale, Support};
 use crate::maths::floor_i32;
 
 /// Voxels along the side of a block. Most primitives reach over five voxels: fewer blocks share one than with smaller
@@ -79,8 +79,41 @@ impl Lattice {
         (first - corner).max(0)..(last - corner + 1).min(if self.planar && axis == 2 { 1 } else { SIDE })
     }
 
+    /// The voxels that are out of date.
+    pub(crate) fn masks(&self, stale: &Stale, distance: Distance) -> Vec<(BlockKey, Mask)> {
+        let mut masks = FxHashMap::default();
+        stale.boxes.iter().for_each(|region| self.mark_box(region, &mut masks));
+        stale.supports.iter().for_each(|support| self.mark_support(support, distance, &mut masks));
+        let mut masks: Vec<(BlockKey, Mask)> = masks.into_iter().collect();
+        // Neighbours one after the other: they read the same primitives. No result depends on this order.
+        masks.par_sort_unstable_by_key(|(key, _)| (key.along_curve(), *key));
+        masks
+    }
+
+    /// Sets the bits of the voxels that a kernel may reach.
+    fn mark_support(&self, support: &Support, distance: Distance, masks: &mut FxHashMap<BlockKey, Mask>) {
+        let bounds = support.bounds();
+        let span = |axis: usize| {
+            let (first, last) = self.span(bounds.low[axis], bounds.high[axis], axis);
+            first >> SHIFT..=last >> SHIFT
+        };
+        for x in span(0) {
+            for y in span(1) {
+                for z in span(2) {
+                    let block = BlockKey([x, y, z]);
+                    let mut mask = Mask::default();
+                    self.rows_of(block, distance).visit(support.mean, &support.form, &mut SetBits(&mut mask));
+                    if mask.count() > 0 {
+                        let all = masks.entry(block).or_default();
+                        all.0.iter_mut().zip(mask.0).for_each(|(all, row)| *all |= row);
+                    }
+                }
+            }
+        }
+    }
+
     /// Sets the bits of the voxels that a box may cover.
-    pub(crate) fn mark(&self, region: &Aabb, masks: &mut FxHashMap<BlockKey, Mask>) {
+    fn mark_box(&self, region: &Aabb, masks: &mut FxHashMap<BlockKey, Mask>) {
         let spans: [(i32, i32); 3] = std::array::from_fn(|axis| self.span(region.low[axis], region.high[axis], axis));
         let blocks = spans.map(|(first, last)| (first >> SHIFT, last >> SHIFT));
         for x in blocks[0].0..=blocks[0].1 {
@@ -92,7 +125,7 @@ impl Lattice {
                     if xs.is_empty() || ys.is_empty() || zs.is_empty() {
                         continue;
                     }
-                    let bits = run(xs);
+                    let bits = run(xs.start, xs.end);
                     let mask = masks.entry(block).or_default();
                     for z in zs {
                         ys.clone().for_each(|y| mask.0[(y + SIDE * z) as usize] |= bits);
@@ -113,141 +146,62 @@ impl Lattice {
         all_classes: bool,
         scratch: &mut Scratch,
     ) {
-        let centers: [[f64; SIDE as usize]; 3] =
-            std::array::from_fn(|axis| std::array::from_fn(|i| self.center(block.0[axis] * SIDE + i as i32, axis)));
-        set.supports_in(centers.map(|c| c[0]), centers.map(|c| c[SIDE as usize - 1]), &mut scratch.found);
+        let rows = self.rows_of(block, distance);
+        set.supports_in(rows.corner(), rows.opposite(), &mut scratch.found);
         if all_classes {
             scratch.sum_all_classes(terms);
         } else {
             scratch.sum_plausible_classes(set, terms);
         }
-        let most = [SIDE, SIDE, if self.planar { 1 } else { SIDE }].map(|v| v as f32);
-        let per_metre = 1.0 / self.resolution as f32;
-        scratch.evaluate(set, distance, VOLUME, &BlockVoxels { mask, centers, most, per_metre, distance });
+        scratch.evaluate(set, distance, VOLUME, &BlockVoxels { mask, rows });
     }
-}
 
-/// Bits of a row from a first voxel to before another.
-fn run(xs: std::ops::Range<i32>) -> u16 {
-    (0xffff_u32 >> (16 - xs.len()) << xs.start) as u16
+    fn rows_of(&self, block: BlockKey, distance: Distance) -> BlockRows {
+        let centers =
+            std::array::from_fn(|axis| std::array::from_fn(|i| self.center(block.0[axis] * SIDE + i as i32, axis)));
+        BlockRows::new(centers, self.resolution, self.planar, distance)
+    }
 }
 
 /// The masked voxels of a block.
 struct BlockVoxels<'a> {
     mask: &'a Mask,
-    centers: [[f64; SIDE as usize]; 3],
-    /// Voxels along each axis.
-    most: [f32; 3],
-    per_metre: f32,
-    distance: Distance,
+    rows: BlockRows,
 }
 
 impl Places for BlockVoxels<'_> {
     #[inline(always)]
     fn within(&self, core: &Core, hits: &mut Hits) {
-        let per_metre = self.per_metre;
-        let clip = |axis: usize| {
-            let middle = (core.mean[axis] - self.centers[axis][0]) as f32;
-            let half = core.form.half_box[axis];
-            rounded(((middle - half) * per_metre + 0.49).clamp(0.0, SIDE as f32))
-                ..rounded(((middle + half) * per_metre + 0.51).clamp(0.0, self.most[axis]))
-        };
-        let (xs, ys, zs) = (clip(0), clip(1), clip(2));
-        let offset = |axis: usize, i: usize| (self.centers[axis][i & 15] - core.mean[axis]) as f32;
-        // Twice as long as a row: runs are copied whole rows at a time.
-        let mut x = [0.0; 2 * SIDE as usize];
-        for i in 0..SIDE as usize {
-            x[i] = offset(0, i);
-        }
-        let middle = -x[0] * per_metre;
-        // A long or flat ellipsoid fills little of its ball: two slabs across its shorter axes cut most of it away.
-        let slab = |axis: usize| Slab::new(core, axis, 1.0 / per_metre, self.reach_of(core));
-        let sprawls = core.form.semi_axes[2] > core.form.reach;
-        let slabs = if sprawls { [Some(slab(0)), Some(slab(1))] } else { [None, None] };
-        for start in ys.clone().step_by(ROW) {
-            let mut y = [0.0; ROW];
-            for j in 0..ROW {
-                y[j] = offset(1, start as usize + j);
-            }
-            for k in zs.clone() {
-                let z = offset(2, k as usize);
-                // The ball around the mean cuts each row in one run: its first voxel and the one after its last,
-                // generous by a hundredth of a voxel. The kernel decides; this only spares it work.
-                let (mut first, mut end) = ([0; ROW], [0; ROW]);
-                for j in 0..ROW {
-                    let squared = hits.limit() - z * z - y[j] * y[j];
-                    let half = if squared > 0.0 { squared.sqrt() * per_metre } else { -1.0 };
-                    first[j] = rounded((middle - half + 0.49).clamp(-1.0, 17.0)).max(xs.start);
-                    end[j] = rounded((middle + half + 0.51).clamp(-1.0, 17.0)).min(xs.end);
-                }
-                for slab in slabs.iter().flatten() {
-                    slab.cut([x[0], z], &y, &mut first, &mut end);
-                }
-                for j in 0..(ys.end - start).min(ROW as i32) {
-                    let lane = j as usize & 7;
-                    let (first, end, y) = (first[lane], end[lane], y[lane]);
-                    if first >= end {
-                        continue;
-                    }
-                    let number = ((start + j) & 15) + SIDE * (k & 15);
-                    let (row, wanted) = ((SIDE * number) as u16, self.mask.0[number as usize & 255]);
-                    let run = run(first..end);
-                    if wanted & run == run {
-                        hits.take_run(&x, y, z, row, first as usize, end as usize);
-                    } else {
-                        hits.offer(&x, &[y; ROW], &[z; ROW], (wanted & run) as u8, row);
-                        hits.offer(&x[ROW..], &[y; ROW], &[z; ROW], ((wanted & run) >> 8) as u8, row + 8);
-                    }
-                }
-            }
+        self.rows.visit(core.mean, &core.form, &mut TakeHits { mask: self.mask, hits });
+    }
+}
+
+struct TakeHits<'a> {
+    mask: &'a Mask,
+    hits: &'a mut Hits,
+}
+
+impl Visit for TakeHits<'_> {
+    #[inline(always)]
+    fn run(&mut self, number: usize, first: i32, end: i32, x: &[f32; 4 * ROW], [y, z]: [f32; 2]) {
+        let (row, wanted, run) = ((SIDE as usize * number) as u16, self.mask.0[number & 255], run(first, end));
+        if wanted & run == run {
+            self.hits.take_run(x, y, z, row, first as usize, end as usize);
+        } else {
+            self.hits.offer(x, &[y; ROW], &[z; ROW], (wanted & run) as u8, row);
+            self.hits.offer(&x[ROW..], &[y; ROW], &[z; ROW], ((wanted & run) >> 8) as u8, row + 8);
         }
     }
 }
 
-impl BlockVoxels<'_> {
-    /// Distance from an ellipsoid's surface at which its kernel ends, metres.
+/// Sets the bits of every run.
+struct SetBits<'a>(&'a mut Mask);
+
+impl Visit for SetBits<'_> {
     #[inline(always)]
-    fn reach_of(&self, core: &Core) -> f32 {
-        support_of(core.form.reach, self.distance)
+    fn run(&mut self, number: usize, first: i32, end: i32, _: &[f32; 4 * ROW], _: [f32; 2]) {
+        self.0.0[number & 255] |= run(first, end);
     }
-}
-
-/// The space between two planes across an axis of an ellipsoid, outside of which its kernel is zero.
-struct Slab {
-    axis: [f32; 3],
-    half: f32,
-    /// Voxels along a row per metre across the slab.
-    per_metre: f32,
-}
-
-impl Slab {
-    #[inline(always)]
-    fn new(core: &Core, axis: usize, resolution: f32, reach: f32) -> Self {
-        let half = core.form.semi_axes[axis] + reach + 1e-4;
-        let axis = core.form.axes[axis];
-        let step = axis[0] * resolution;
-        // A row along the slab never leaves it: a step of nearly nothing keeps all of it, or none.
-        let step = if step.abs() < 1e-6 { 1e-6 } else { step };
-        Self { axis, half, per_metre: 1.0 / step }
-    }
-
-    /// Shortens the runs of a layer of rows that start at (x, y, z).
-    #[inline(always)]
-    fn cut(&self, [x, z]: [f32; 2], y: &[f32; ROW], first: &mut [i32; ROW], end: &mut [i32; ROW]) {
-        for j in 0..ROW {
-            let across = self.axis[0] * x + self.axis[1] * y[j] + self.axis[2] * z;
-            let (a, b) = ((-self.half - across) * self.per_metre, (self.half - across) * self.per_metre);
-            first[j] = first[j].max(rounded((a.min(b) + 0.49).clamp(-1.0, 17.0)));
-            end[j] = end[j].min(rounded((a.max(b) + 0.51).clamp(-1.0, 17.0)));
-        }
-    }
-}
-
-/// Nearest whole number of a small value, by the rounding of f32 itself: unlike a cast it becomes vector instructions.
-#[inline(always)]
-fn rounded(value: f32) -> i32 {
-    const WHOLE: f32 = 12_582_912.0;
-    (value + WHOLE).to_bits() as i32 - WHOLE.to_bits() as i32
 }
 
 /// Voxels that hold evidence, with their beliefs.
@@ -279,14 +233,7 @@ pub(crate) fn rasterise(
     distance: Distance,
     lattice: Lattice,
 ) -> (Vec<[f64; 3]>, Beliefs) {
-    let mut masks = FxHashMap::default();
-    for slot in set.by_id() {
-        let core = set.core(slot);
-        if core.form.reach > 0.0 {
-            lattice.mark(&Aabb::of_support(core), &mut masks);
-        }
-    }
-    let mut blocks: Vec<(BlockKey, Mask)> = masks.into_iter().collect();
+    let mut blocks = lattice.masks(&set.everywhere(), distance);
     blocks.sort_unstable_by_key(|(key, _)| *key);
     let parts: Vec<(Vec<[f64; 3]>, Vec<f32>)> = blocks
         .par_iter()
