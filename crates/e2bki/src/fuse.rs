@@ -24,11 +24,12 @@ pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_se
             let mut sums = Sums::about(block_of(world(members[0])));
             for i in members {
                 sums.add_point(world(*i), f64::from(points.range[*i as usize]));
-                let odds = &points.odds[*i as usize * classes..][..classes];
-                let row = log_evidence.iter_mut().zip(odds);
-                if points.sparse {
-                    row.filter(|(_, odds)| **odds > 0.0).for_each(|(sum, odds)| *sum += log_evidence_of_odds(*odds));
-                } else {
+            }
+            if points.share_rows() {
+                add_shared_rows(points, members, log_evidence);
+            } else {
+                for i in members {
+                    let row = log_evidence.iter_mut().zip(points.odds(*i as usize));
                     row.for_each(|(sum, odds)| *sum += log_evidence_of_odds(*odds));
                 }
             }
@@ -39,6 +40,17 @@ pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_se
         })
         .collect();
     Batch { cores, log_evidence, probability }
+}
+
+/// Adds the log-evidence of points of which many share a row of odds: one logarithm per run of equal rows and class.
+/// The sums are exact, so that n times a value is n additions of it.
+fn add_shared_rows(points: &EvidentialPoints, members: &[u32], log_evidence: &mut [f64]) {
+    for run in members.chunk_by(|a, b| points.row(*a as usize) == points.row(*b as usize)) {
+        let row = log_evidence.iter_mut().zip(points.odds(run[0] as usize));
+        for (sum, odds) in row.filter(|(_, odds)| **odds > 0.0) {
+            *sum += run.len() as f64 * log_evidence_of_odds(*odds);
+        }
+    }
 }
 
 impl Core {

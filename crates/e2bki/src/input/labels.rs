@@ -9,37 +9,44 @@ use rayon::prelude::*;
 use crate::cluster::number;
 use crate::maths::floor_i32;
 
-/// Writes one row of odds for each point.
+/// Rows of odds, and the number of each point's row: points of one label and cube share theirs.
 pub(super) fn odds_from_labels(
     points: &[[f32; 3]],
     labels: &[u16],
     classes: usize,
     side: f32,
     strength: f32,
-    odds: &mut [f32],
-) {
+) -> (Vec<f32>, Vec<u32>) {
     let cube = |point: &[f32; 3]| point.map(|v| floor_i32(f64::from(v / side)));
     let cubes: Vec<[i32; 3]> = points.par_iter().with_min_len(4096).map(cube).collect();
     let (cell_of, cells) = number(&cubes);
     let mut counts = vec![0_u32; cells * classes];
-    let mut totals = vec![0_u32; cells];
     for (cell, label) in cell_of.iter().zip(labels) {
         counts[*cell as usize * classes + usize::from(*label)] += 1;
-        totals[*cell as usize] += 1;
     }
-    odds.par_chunks_mut(classes).zip(&cell_of).zip(labels).with_min_len(1024).for_each(|((odds, cell), label)| {
-        let cell = *cell as usize;
+    // A row for every label present in a cube.
+    let mut present: Vec<u32> = Vec::new();
+    let mut row_of = vec![0; counts.len()];
+    for i in (0..counts.len()).filter(|i| counts[*i] > 0) {
+        row_of[i] = present.len() as u32;
+        present.push(i as u32);
+    }
+    let mut rows = vec![0.0; present.len() * classes];
+    rows.par_chunks_mut(classes).zip(&present).with_min_len(1024).for_each(|(odds, i)| {
+        let (cell, label) = (*i as usize / classes, *i as usize % classes);
         let counts = &counts[cell * classes..][..classes];
-        let total = totals[cell] as f32;
-        let own = counts[usize::from(*label)] as f32 / total;
+        let total = counts.iter().sum::<u32>() as f32;
+        let own = counts[label] as f32 / total;
         let scale = strength * own / (total + 1.0);
         for (odds, count) in odds.iter_mut().zip(counts) {
             *odds = scale * *count as f32;
         }
         // A minority label keeps its class: the map decides between points, not the input.
         let most = odds.iter().copied().fold(0.0, f32::max);
-        odds[usize::from(*label)] = most * (1.0 + f32::EPSILON);
+        odds[label] = most * (1.0 + f32::EPSILON);
     });
+    let of_point = |(cell, label): (&u32, &u16)| row_of[*cell as usize * classes + usize::from(*label)];
+    (rows, cell_of.iter().zip(labels).map(of_point).collect())
 }
 
 #[cfg(test)]
@@ -52,8 +59,9 @@ mod tests {
         let near = |x: f32| [x, 0.1, 0.1];
         let points: Vec<[f32; 3]> = [0.1, 0.1, 0.1, 0.1, 5.1, 9.1, 9.1, 9.1, 9.1].map(near).to_vec();
         let labels = [0, 0, 0, 0, 0, 1, 1, 1, 0];
-        let mut odds = vec![0.0; points.len() * 2];
-        odds_from_labels(&points, &labels, 2, 0.4, 9.0, &mut odds);
+        let (rows, row_of) = odds_from_labels(&points, &labels, 2, 0.4, 9.0);
+        assert_eq!(rows.len(), 2 * 4, "a row per cube and label");
+        let odds: Vec<f32> = row_of.iter().flat_map(|row| &rows[2 * *row as usize..][..2]).copied().collect();
         let total = |i: usize| odds[2 * i] + odds[2 * i + 1];
         assert!((odds[0] - 9.0 * 0.8).abs() < 1e-5 && odds[1] == 0.0);
         assert!((odds[8] - 4.5).abs() < 1e-5);

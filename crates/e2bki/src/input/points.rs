@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::labels::odds_from_labels;
 use super::opinion::{self, Verdict};
 use super::report::Dropped;
 use super::{Frame, FrameReport, LogitKind, Semantics};
@@ -20,14 +21,14 @@ pub struct EvidentialPoints {
     pub classes: usize,
     /// Position in sensor coordinates, metres.
     pub position: Vec<[f32; 3]>,
-    /// Odds b/u of every class, a row of `classes` per point.
-    pub odds: Vec<f32>,
+    /// Rows of odds b/u, `classes` values each.
+    odds: Vec<f32>,
+    /// The row of each point, where points share rows; otherwise each has its own.
+    row_of: Option<Vec<u32>>,
     /// Most likely class; the lowest id wins ties.
     pub label: Vec<u16>,
     /// Distance from the sensor, metres.
     pub range: Vec<f32>,
-    /// Whether most odds are zero, as they are when they come from labels: a hint for speed, not for results.
-    pub sparse: bool,
 }
 
 impl EvidentialPoints {
@@ -42,7 +43,6 @@ impl EvidentialPoints {
         let mut report = FrameReport { received: count, ..FrameReport::default() };
         let mut points = Self { classes, ..Self::default() };
         points.position.reserve(count);
-        points.odds.reserve(count * classes);
         for (chunk, dropped, repaired) in chunks {
             points.position.extend_from_slice(&chunk.position);
             points.odds.extend_from_slice(&chunk.odds);
@@ -52,16 +52,9 @@ impl EvidentialPoints {
             report.repaired += repaired;
         }
         if let Semantics::Labels(_) = frame.semantics {
-            points.sparse = true;
-            points.odds.resize(points.len() * classes, 0.0);
-            super::labels::odds_from_labels(
-                &points.position,
-                &points.label,
-                classes,
-                config.label_neighbourhood as f32,
-                config.label_strength as f32,
-                &mut points.odds,
-            );
+            let (side, strength) = (config.label_neighbourhood as f32, config.label_strength as f32);
+            let (odds, row_of) = odds_from_labels(&points.position, &points.label, classes, side, strength);
+            (points.odds, points.row_of) = (odds, Some(row_of));
         }
         report.kept = points.len();
         Ok((points, report))
@@ -77,10 +70,24 @@ impl EvidentialPoints {
         self.position.is_empty()
     }
 
+    /// Odds b/u of every class of one point.
+    pub fn odds(&self, point: usize) -> &[f32] {
+        &self.odds[self.row(point) * self.classes..][..self.classes]
+    }
+
+    /// Number of the row that holds a point's odds.
+    pub(crate) fn row(&self, point: usize) -> usize {
+        self.row_of.as_ref().map_or(point, |rows| rows[point] as usize)
+    }
+
+    /// Whether points share rows of odds, most of which are zero then.
+    pub(crate) fn share_rows(&self) -> bool {
+        self.row_of.is_some()
+    }
+
     /// Uncertainty u of one point.
     pub fn uncertainty(&self, point: usize) -> f64 {
-        let row = &self.odds[point * self.classes..][..self.classes];
-        1.0 / (1.0 + row.iter().map(|v| f64::from(*v)).sum::<f64>())
+        1.0 / (1.0 + self.odds(point).iter().map(|v| f64::from(*v)).sum::<f64>())
     }
 }
 
