@@ -1,6 +1,7 @@
 //! Time per scan and bytes per new scan of every baseline on real scans.
-//! Usage: `cargo run --release -p e2bki-baselines --example baseline_rates SEQUENCE_DIR [REPETITIONS]`, where the folder is
-//! a SemanticKITTI sequence with `velodyne/` and `predictions/` (or `labels/`).
+//! Usage: `cargo run --release -p e2bki-baselines --example baseline_rates SEQUENCE_DIR [REPETITIONS [dense]]`, where the
+//! folder is a SemanticKITTI sequence with `velodyne/` and `predictions/` (or `labels/`). With `dense`, every point
+//! has some evidence of every class, as a network gives it.
 
 use std::path::Path;
 use std::time::Instant;
@@ -37,6 +38,8 @@ const RAW: [&[u32]; 20] = [
 struct Scan {
     points: Vec<[f32; 3]>,
     labels: Vec<u32>,
+    /// Empty unless asked for.
+    evidence: Vec<f32>,
 }
 
 fn read(folder: &Path, index: usize) -> Result<Scan, AnyError> {
@@ -46,7 +49,7 @@ fn read(folder: &Path, index: usize) -> Result<Scan, AnyError> {
     let said_by = if folder.join("predictions").is_dir() { "predictions" } else { "labels" };
     let values = words(&folder.join(format!("velodyne/{index:06}.bin")))?;
     let ids = words(&folder.join(format!("{said_by}/{index:06}.label")))?;
-    let mut scan = Scan { points: Vec::new(), labels: Vec::new() };
+    let mut scan = Scan { points: Vec::new(), labels: Vec::new(), evidence: Vec::new() };
     for (point, id) in values.chunks_exact(4).zip(ids) {
         let point = [0, 1, 2].map(|i| f32::from_le_bytes(point[i]));
         let id = u32::from_le_bytes(id) & 0xffff;
@@ -63,11 +66,20 @@ fn main() -> Result<(), AnyError> {
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().ok_or("usage: baseline_rates SEQUENCE_DIR [REPETITIONS]")?;
     let repetitions: usize = arguments.next().map_or(Ok(5), |text| text.parse())?;
+    let dense = arguments.next().is_some_and(|word| word == "dense");
     let folder = Path::new(&folder);
     let count = (0..10).take_while(|i| folder.join(format!("velodyne/{i:06}.bin")).is_file()).count();
-    let scans = (0..count).map(|i| read(folder, i)).collect::<Result<Vec<_>, _>>()?;
+    let mut scans = (0..count).map(|i| read(folder, i)).collect::<Result<Vec<_>, _>>()?;
     if scans.is_empty() {
         return Err(format!("{} holds no scan velodyne/000000.bin", folder.display()).into());
+    }
+    for scan in scans.iter_mut().filter(|_| dense) {
+        let classes = RAW.len() as u32;
+        let evidence = |(i, label): (usize, &u32)| {
+            let strength = 1.0 + (i % 40) as f32;
+            (0..classes).map(|c| if c == *label { strength } else { 0.05 }).collect::<Vec<_>>()
+        };
+        scan.evidence = scan.labels.iter().enumerate().flat_map(evidence).collect();
     }
     let classes = ClassSet::from_names((0..RAW.len()).map(|c| format!("class {c}")))?;
     let points: usize = scans.iter().map(|scan| scan.points.len()).sum();
@@ -86,7 +98,11 @@ fn main() -> Result<(), AnyError> {
             for (i, scan) in scans.iter().enumerate() {
                 let frame = Frame {
                     points: &scan.points,
-                    semantics: Semantics::Labels(&scan.labels),
+                    semantics: if dense {
+                        Semantics::Evidence(&scan.evidence)
+                    } else {
+                        Semantics::Labels(&scan.labels)
+                    },
                     world_from_sensor: Pose::from_translation([120.0 * i as f64, 0.0, 0.0])?,
                 };
                 let start = Instant::now();

@@ -1,5 +1,7 @@
 //! The voxel map: blocks in a hash map, updated in parallel and read in a fixed order.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -9,6 +11,9 @@ use crate::lattice::{BlockKey, Lattice, pack, unpack};
 /// Sources per parallel task; fixed, so that results do not depend on the number of threads.
 const CHUNK: usize = 4096;
 
+/// Most pairs of source and block held at a time: 128 MB of them.
+const MOST_TOUCHED: usize = 1 << 23;
+
 /// A frame's evidence, ready to be put into blocks. Sources are points, bins or cells.
 pub(crate) trait Spread: Sync {
     /// Number of sources.
@@ -16,6 +21,9 @@ pub(crate) trait Spread: Sync {
 
     /// Number of channels.
     fn channels(&self) -> usize;
+
+    /// Most blocks that one source may touch.
+    fn most_touched(&self) -> usize;
 
     /// Calls for every block to which a source may add.
     fn touch(&self, source: usize, each: impl FnMut(BlockKey));
@@ -38,12 +46,21 @@ impl Grid {
 
     /// Adds a frame's evidence; returns the number of voxels that received some.
     pub(crate) fn add(&mut self, spread: &impl Spread) -> usize {
-        let chunks = spread.sources().div_ceil(CHUNK);
-        let mut touched: Vec<u128> = (0..chunks)
+        // Nearly always one batch; more only where kernels are so wide that the list of touched blocks would be huge.
+        let batch = (MOST_TOUCHED / spread.most_touched()).max(1);
+        (0..spread.sources())
+            .step_by(batch)
+            .map(|first| self.add_batch(spread, first..spread.sources().min(first + batch)))
+            .sum()
+    }
+
+    fn add_batch(&mut self, spread: &impl Spread, sources: Range<usize>) -> usize {
+        let starts: Vec<usize> = sources.clone().step_by(CHUNK).collect();
+        let mut touched: Vec<u128> = starts
             .into_par_iter()
-            .flat_map_iter(|chunk| {
+            .flat_map_iter(|start| {
                 let mut touched = Vec::with_capacity(2 * CHUNK);
-                for source in chunk * CHUNK..spread.sources().min((chunk + 1) * CHUNK) {
+                for source in start..sources.end.min(start + CHUNK) {
                     spread.touch(source, |block| touched.push(pack(block, source as u32)));
                 }
                 touched

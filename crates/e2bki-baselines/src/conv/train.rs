@@ -116,7 +116,7 @@ pub fn train(
 /// that do not occur weigh nothing.
 fn class_weights(classes: usize, samples: &(impl SampleSource + ?Sized)) -> Result<Vec<f64>> {
     let mut counts = vec![0_u64; classes];
-    let mut first: Option<(f64, f64)> = None;
+    let mut first = None;
     for i in 0..samples.count() {
         let sample = samples.sample(i)?;
         let sample: &Sample = &sample;
@@ -124,11 +124,12 @@ fn class_weights(classes: usize, samples: &(impl SampleSource + ?Sized)) -> Resu
             return Err(Error::Classes(format!("sample {i} has {} classes, {classes} are given", sample.classes)));
         }
         let terms = (sample.resolution, sample.prior);
-        if *first.get_or_insert(terms) != terms {
+        let expected = *first.get_or_insert(terms);
+        if expected != terms {
             return Err(Error::Argument {
                 name: "samples",
                 found: format!("resolution and prior {terms:?} in sample {i}"),
-                allowed: format!("those of the first sample, {first:?}"),
+                allowed: format!("those of the first sample, {expected:?}"),
             });
         }
         counts.iter_mut().zip(&sample.counts).for_each(|(a, b)| *a += b);

@@ -110,6 +110,10 @@ impl Spread for Convolution<'_> {
         self.classes + 1
     }
 
+    fn most_touched(&self) -> usize {
+        8
+    }
+
     fn touch(&self, source: usize, each: impl FnMut(BlockKey)) {
         let (_, low, high) = self.span(source);
         blocks_between(low, high, each);

@@ -23,10 +23,17 @@ impl Join for Combine {
         let odds_per_belief = k / (1.0 - k * (1.0 - f64::from(u))).max(LEAST_IGNORANCE);
         for (row, share) in row.as_chunks_mut::<4>().0.iter_mut().zip(share.as_chunks::<4>().0) {
             for lane in 0..4 {
-                row[lane] += ln_of_normal(1.0 + f64::from(share[lane]) * odds_per_belief) as f32;
+                row[lane] += ln_of_one_plus(f64::from(share[lane]) * odds_per_belief) as f32;
             }
         }
     }
+}
+
+/// ln(1 + x) for x ≥ 0, without cancellation and without branches.
+#[inline(always)]
+fn ln_of_one_plus(x: f64) -> f64 {
+    let exact = ln_of_normal(1.0 + x);
+    if x < 1e-6 { x * (1.0 - 0.5 * x) } else { exact }
 }
 
 /// Combines the opinions; `reach` gives the radius in voxels for a point's uncertainty.

@@ -86,6 +86,11 @@ impl<J: Join> Spread for Points<'_, J> {
         self.scan.classes + 1
     }
 
+    fn most_touched(&self) -> usize {
+        let widest = self.reach.iter().copied().fold(0.0, f32::max);
+        (2 * widest as usize / SIDE as usize + 2).pow(self.axes as u32)
+    }
+
     fn touch(&self, source: usize, each: impl FnMut(BlockKey)) {
         let (low, high) = self.span(source);
         blocks_between(low, high, each);

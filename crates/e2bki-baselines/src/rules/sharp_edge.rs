@@ -102,6 +102,10 @@ impl Spread for SharpEdge<'_> {
         self.scan.classes + 1
     }
 
+    fn most_touched(&self) -> usize {
+        1
+    }
+
     fn touch(&self, source: usize, mut each: impl FnMut(BlockKey)) {
         each(self.targets[source].cell.map(|v| v >> 2));
     }
