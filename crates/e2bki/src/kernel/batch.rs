@@ -105,6 +105,19 @@ pub(crate) fn kernel_of_points<S: Simd>(
     }
 }
 
+/// The sparse kernel in f32 for a nearness s = 1 − d/ℓ from 0 to 1, without a call or a branch: a loop of it becomes
+/// vector instructions. Accurate to 1e−6 of its value.
+#[inline(always)]
+pub fn kernel_of_nearness(s: f32) -> f32 {
+    let s2 = s * s;
+    let argument = s2 + s2 - 1.0;
+    let mut q = KERNEL[0];
+    for c in &KERNEL[1..] {
+        q = q * argument + c;
+    }
+    s2 * s2 * s * q
+}
+
 /// Of s_i = t + a_i²: the products of the other two, and of all three.
 #[inline(always)]
 fn cofactors<S: Simd>(t: Vector<S>, squares: [Vector<S>; 3]) -> ([Vector<S>; 3], Vector<S>) {

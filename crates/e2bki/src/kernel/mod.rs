@@ -4,5 +4,6 @@ mod batch;
 mod sparse;
 mod vector;
 
+pub use batch::kernel_of_nearness;
 pub(crate) use batch::{LANES, kernel_of_points, support_of};
 pub use sparse::sparse_kernel;
