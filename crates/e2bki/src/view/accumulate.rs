@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::belief::{Beliefs, Terms};
 use super::evaluate::Scratch;
-use super::raster::{Lattice, SIDE, VOLUME};
+use super::raster::Lattice;
 use crate::config::Distance;
 use crate::map::{BlockKey, PrimitiveSet};
 use crate::maths::floor_i32;
@@ -16,73 +16,74 @@ pub(crate) struct Accumulated {
     lattice: Lattice,
     terms: Terms,
     distance: Distance,
-    blocks: FxHashMap<BlockKey, Vec<f32>>,
+    /// Row of every voxel in `sums`, by the voxel's number along each axis.
+    rows: FxHashMap<BlockKey, u32>,
+    sums: Vec<f32>,
 }
 
 impl Accumulated {
     pub(crate) fn new(resolution: f64, terms: Terms, distance: Distance) -> Self {
-        Self { lattice: Lattice { resolution, planar: false }, terms, distance, blocks: FxHashMap::default() }
+        let lattice = Lattice { resolution, planar: false };
+        Self { lattice, terms, distance, rows: FxHashMap::default(), sums: Vec::new() }
     }
 
-    /// Adds the kernels of one frame's primitives; returns the number of voxels touched.
+    /// Adds the kernels of one frame's primitives; returns the number of voxels they reach.
     pub(crate) fn add(&mut self, frame: &PrimitiveSet) -> usize {
+        let stride = self.terms.stride();
         let touched = self.lattice.masks(&frame.everywhere(), self.distance);
-        let added: Vec<Vec<f32>> = touched
+        let added: Vec<Vec<(BlockKey, Vec<f32>)>> = touched
             .par_iter()
             .map_init(Scratch::default, |scratch, (block, mask)| {
                 self.lattice.evaluate(frame, self.terms, self.distance, (*block, mask), true, scratch);
-                let mut added = Vec::new();
-                for (sums, mass, weighted) in scratch.rows().iter().flat_map(|rows| (0..VOLUME).map(|i| rows.get(i))) {
-                    added.extend_from_slice(sums);
-                    added.extend([mass, weighted]);
-                }
-                added
+                let Some(rows) = scratch.rows() else { return Vec::new() };
+                let reached = mask.places().map(|(voxel, place)| (voxel, rows.get(place)));
+                let reached = reached.filter(|(_, (_, mass, _))| *mass > 0.0);
+                reached
+                    .map(|(voxel, (sums, mass, weighted))| {
+                        (Lattice::voxel_of(*block, voxel), [sums, &[mass, weighted]].concat())
+                    })
+                    .collect()
             })
             .collect();
         let mut voxels = 0;
-        for ((block, mask), added) in touched.into_iter().zip(added).filter(|(_, added)| !added.is_empty()) {
-            voxels += mask.count();
-            let sums = self.blocks.entry(block).or_insert_with(|| vec![0.0; VOLUME * self.terms.stride()]);
-            sums.iter_mut().zip(added).for_each(|(sum, value)| *sum += value);
+        for (voxel, row) in added.into_iter().flatten() {
+            voxels += 1;
+            let next = self.rows.len() as u32;
+            let at = *self.rows.entry(voxel).or_insert(next) as usize * stride;
+            self.sums.resize(self.sums.len().max(at + stride), 0.0);
+            self.sums[at..].iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
         }
         voxels
+    }
+
+    fn row(&self, voxel: BlockKey) -> Option<&[f32]> {
+        let at = *self.rows.get(&voxel)? as usize * self.terms.stride();
+        self.sums.get(at..at + self.terms.stride())
     }
 
     /// Beliefs of the voxels that hold the points.
     pub(crate) fn query(&self, points: &[[f64; 3]]) -> Beliefs {
         let stride = self.terms.stride();
         let mut sums = vec![0.0; points.len() * stride];
-        for (point, row) in
-            points.iter().zip(sums.chunks_exact_mut(stride)).filter(|(p, _)| p.iter().all(|v| v.is_finite()))
-        {
-            let voxel = point.map(|v| floor_i32(v / self.lattice.resolution));
-            let local = voxel.map(|v| v.rem_euclid(SIDE) as usize);
-            let number = local[0] + SIDE as usize * (local[1] + SIDE as usize * local[2]);
-            if let Some(block) = self.blocks.get(&BlockKey(voxel.map(|v| v.div_euclid(SIDE)))) {
-                row.copy_from_slice(&block[number * stride..][..stride]);
+        for (point, sums) in points.iter().zip(sums.chunks_exact_mut(stride)) {
+            let voxel = BlockKey(point.map(|v| floor_i32(v / self.lattice.resolution)));
+            if let Some(row) = self.row(voxel).filter(|_| point.iter().all(|v| v.is_finite())) {
+                sums.copy_from_slice(row);
             }
         }
         Beliefs::of_sums(self.terms, sums)
     }
 
-    /// Voxels with evidence: centres and beliefs, by ascending block and index.
+    /// Voxels with evidence: centres and beliefs, by ascending voxel number.
     pub(crate) fn voxels(&self) -> (Vec<[f64; 3]>, Beliefs) {
-        let mut keys: Vec<BlockKey> = self.blocks.keys().copied().collect();
+        let mut keys: Vec<BlockKey> = self.rows.keys().copied().collect();
         keys.sort_unstable();
-        let (mut centers, mut sums) = (Vec::new(), Vec::new());
-        for key in keys {
-            for (voxel, row) in self.blocks[&key].chunks_exact(self.terms.stride()).enumerate() {
-                if row[self.terms.classes] > 0.0 {
-                    centers.push(self.lattice.center_of(key, voxel));
-                    sums.extend_from_slice(row);
-                }
-            }
-        }
+        let centers = keys.iter().map(|key| key.0.map(|v| (f64::from(v) + 0.5) * self.lattice.resolution)).collect();
+        let sums = keys.iter().filter_map(|key| self.row(*key)).flatten().copied().collect();
         (centers, Beliefs::of_sums(self.terms, sums))
     }
 
     pub(crate) fn byte_size(&self) -> usize {
-        let per_block = VOLUME * self.terms.stride() * size_of::<f32>() + size_of::<(BlockKey, Vec<f32>)>();
-        self.blocks.len() * per_block
+        self.rows.capacity() * (size_of::<(BlockKey, u32)>() + 1) + self.sums.capacity() * size_of::<f32>()
     }
 }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::belief::{Belief, Terms};
 use super::evaluate::Scratch;
-use super::raster::{Lattice, Mask};
+use super::raster::{Lattice, Mask, SIDE};
 use crate::config::Distance;
 use crate::map::{BlockKey, PrimitiveSet, Stale};
 use crate::maths::argmax;
@@ -109,6 +109,7 @@ fn pack(old: Option<&Packed>, stale: &Mask, scratch: &Scratch, voxels: &mut Vec<
         let label = argmax(sums);
         Some(Stored { values: [sums[label], mass, weighted], label: scratch.classes[label] })
     };
+    let mut first = 0;
     let mut kept_before = old.map_or(&[][..], |old| &old.voxels);
     for (row, stale) in stale.0.iter().enumerate() {
         let kept = old.map_or(0, |old| old.mask.0[row]);
@@ -122,13 +123,15 @@ fn pack(old: Option<&Packed>, stale: &Mask, scratch: &Scratch, voxels: &mut Vec<
                 (stored, kept_before) = (kept_before.first().copied(), &kept_before[1..]);
             }
             if stale >> bit & 1 == 1 {
-                stored = most_likely(row * 16 + bit as usize);
+                stored = most_likely(first + bit as usize);
             }
             if let Some(stored) = stored {
                 mask.0[row] |= 1 << bit;
                 voxels.push(stored);
             }
         }
+        // Only rows that were asked about have places.
+        first += if *stale == 0 { 0 } else { SIDE as usize };
     }
     Packed { mask, voxels: voxels.as_slice().into() }
 }

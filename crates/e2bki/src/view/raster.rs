@@ -16,8 +16,6 @@ use crate::maths::floor_i32;
 pub(crate) const SIDE: i32 = 16;
 /// The side as a power of two.
 const SHIFT: i32 = 4;
-/// Voxels of a block.
-pub(crate) const VOLUME: usize = 4096;
 /// Rows of a block.
 const ROWS: usize = 256;
 /// One bit per voxel, a word per row of constant y and z.
@@ -39,6 +37,22 @@ impl Mask {
         })
     }
 
+    /// Where each row's places begin, when only rows with set bits have places, and how many places there are.
+    fn first_places(&self) -> ([u16; ROWS], usize) {
+        let (mut first, mut places) = ([0; ROWS], 0);
+        for (first, row) in first.iter_mut().zip(self.0) {
+            *first = places as u16;
+            places += if row == 0 { 0 } else { SIDE as usize };
+        }
+        (first, places)
+    }
+
+    /// Set bits as (voxel number, place), ascending.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        let (first, _) = self.first_places();
+        self.voxels().map(move |voxel| (voxel, usize::from(first[voxel >> SHIFT]) + (voxel & 15)))
+    }
+
     /// Number of set bits.
     pub(crate) fn count(&self) -> usize {
         self.0.iter().map(|row| row.count_ones() as usize).sum()
@@ -58,10 +72,16 @@ impl Lattice {
         if self.planar && axis == 2 { 0.0 } else { (f64::from(i) + 0.5) * self.resolution }
     }
 
+    /// Number along each axis of a voxel of a block.
+    pub(crate) fn voxel_of(block: BlockKey, voxel: usize) -> BlockKey {
+        let local = [voxel & 15, voxel >> 4 & 15, voxel >> 8];
+        BlockKey(std::array::from_fn(|axis| block.0[axis] * SIDE + local[axis] as i32))
+    }
+
     /// Centre of a voxel of a block, metres.
     pub(crate) fn center_of(&self, block: BlockKey, voxel: usize) -> [f64; 3] {
-        let local = [voxel & 15, voxel >> 4 & 15, voxel >> 8];
-        std::array::from_fn(|axis| self.center(block.0[axis] * SIDE + local[axis] as i32, axis))
+        let number = Self::voxel_of(block, voxel).0;
+        std::array::from_fn(|axis| self.center(number[axis], axis))
     }
 
     /// First and last voxel whose centre may lie between two coordinates.
@@ -135,8 +155,8 @@ impl Lattice {
         }
     }
 
-    /// Sums of the posterior at the masked voxels of a block, left in `scratch`: of all classes, or only of those that
-    /// can be the most likely one. Empty if nothing reaches the block.
+    /// Sums of the posterior at the masked voxels of a block, left in `scratch` at [`Mask::places`]: of all classes, or
+    /// only of those that can be the most likely one. Empty if nothing reaches the block.
     pub(crate) fn evaluate(
         &self,
         set: &PrimitiveSet,
@@ -153,7 +173,8 @@ impl Lattice {
         } else {
             scratch.sum_plausible_classes(set, terms);
         }
-        scratch.evaluate(set, distance, VOLUME, &BlockVoxels { mask, rows });
+        let (first, places) = mask.first_places();
+        scratch.evaluate(set, distance, places, &BlockVoxels { mask, first, rows });
     }
 
     fn rows_of(&self, block: BlockKey, distance: Distance) -> BlockRows {
@@ -166,25 +187,27 @@ impl Lattice {
 /// The masked voxels of a block.
 struct BlockVoxels<'a> {
     mask: &'a Mask,
+    first: [u16; ROWS],
     rows: BlockRows,
 }
 
 impl Places for BlockVoxels<'_> {
     #[inline(always)]
     fn within(&self, core: &Core, hits: &mut Hits) {
-        self.rows.visit(core.mean, &core.form, &mut TakeHits { mask: self.mask, hits });
+        self.rows.visit(core.mean, &core.form, &mut TakeHits { mask: self.mask, first: &self.first, hits });
     }
 }
 
 struct TakeHits<'a> {
     mask: &'a Mask,
+    first: &'a [u16; ROWS],
     hits: &'a mut Hits,
 }
 
 impl Visit for TakeHits<'_> {
     #[inline(always)]
     fn run(&mut self, number: usize, first: i32, end: i32, x: &[f32; 4 * ROW], [y, z]: [f32; 2]) {
-        let (row, wanted, run) = ((SIDE as usize * number) as u16, self.mask.0[number & 255], run(first, end));
+        let (row, wanted, run) = (self.first[number & 255], self.mask.0[number & 255], run(first, end));
         if wanted & run == run {
             self.hits.take_run(x, y, z, row, first as usize, end as usize);
         } else {
@@ -240,9 +263,9 @@ pub(crate) fn rasterise(
         .map_init(Scratch::default, |scratch, (block, mask)| {
             lattice.evaluate(set, terms, distance, (*block, mask), true, scratch);
             let (mut centers, mut sums) = (Vec::new(), Vec::new());
-            for (voxel, (row, mass, weighted)) in
-                scratch.rows().iter().flat_map(|rows| (0..VOLUME).map(|voxel| (voxel, rows.get(voxel))))
+            for (rows, (voxel, place)) in scratch.rows().iter().flat_map(|rows| mask.places().map(move |at| (rows, at)))
             {
+                let (row, mass, weighted) = rows.get(place);
                 if mass > 0.0 {
                     centers.push(lattice.center_of(*block, voxel));
                     sums.extend_from_slice(row);
