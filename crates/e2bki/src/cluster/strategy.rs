@@ -142,7 +142,8 @@ mod tests {
 
     #[test]
     fn every_strategy_partitions_the_points_by_class() {
-        let mut points = EvidentialPoints { classes: 3, ..EvidentialPoints::default() };
+        let mut points = EvidentialPoints::default();
+        points.classes = 3;
         for i in 0..500_u32 {
             let t = i as f32 * 0.37;
             points.position.push([t.sin() * 9.0, t.cos() * 7.0, (t * 0.1).sin()]);

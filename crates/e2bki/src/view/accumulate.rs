@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::belief::{Beliefs, Terms};
 use super::evaluate::Scratch;
-use super::raster::Lattice;
+use super::raster::{Lattice, SIDE};
 use crate::config::Distance;
 use crate::map::{BlockKey, PrimitiveSet};
 use crate::maths::floor_i32;
@@ -74,10 +74,11 @@ impl Accumulated {
         Beliefs::of_sums(self.terms, sums)
     }
 
-    /// Voxels with evidence: centres and beliefs, by ascending voxel number.
+    /// Voxels with evidence: centres and beliefs, by ascending block and index.
     pub(crate) fn voxels(&self) -> (Vec<[f64; 3]>, Beliefs) {
         let mut keys: Vec<BlockKey> = self.rows.keys().copied().collect();
-        keys.sort_unstable();
+        // The order of the other views: by block, then by z, y and x within it.
+        keys.sort_unstable_by_key(|key| (BlockKey(key.0.map(|v| v.div_euclid(SIDE))), key.0[2], key.0[1], key.0[0]));
         let centers = keys.iter().map(|key| key.0.map(|v| (f64::from(v) + 0.5) * self.lattice.resolution)).collect();
         let sums = keys.iter().filter_map(|key| self.row(*key)).flatten().copied().collect();
         (centers, Beliefs::of_sums(self.terms, sums))
