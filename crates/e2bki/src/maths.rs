@@ -35,7 +35,7 @@ pub(crate) fn ln_of_normal(x: f64) -> f64 {
 }
 
 /// Exponential function; 0 below −745 and `∞` above 709.78.
-pub(crate) fn exp(x: f64) -> f64 {
+pub fn exp(x: f64) -> f64 {
     if x.is_nan() || x > 709.78 {
         return if x.is_nan() { x } else { f64::INFINITY };
     }
