@@ -6,17 +6,6 @@ use super::frame::OwnedSemantics;
 use super::options::ValueKind;
 use crate::classes::{Remap, VOID};
 
-/// Index of the largest value; the first of equals.
-pub(super) fn argmax(row: &[f32]) -> usize {
-    let mut best = 0;
-    for (i, value) in row.iter().enumerate() {
-        if *value > row[best] {
-            best = i;
-        }
-    }
-    best
-}
-
 /// Rows of channel values, one by one, as semantics of the classes.
 pub(super) struct Fold {
     kind: ValueKind,
@@ -51,7 +40,7 @@ impl Fold {
             self.values.resize(self.values.len() + self.class_count, f32::NAN);
             return true;
         }
-        let strongest = argmax(row);
+        let strongest = maths::argmax(row);
         if classes[strongest] as usize >= self.class_count {
             return false;
         }

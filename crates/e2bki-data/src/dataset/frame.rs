@@ -37,7 +37,7 @@ impl OwnedSemantics {
         match self {
             Self::Labels(labels) => labels.clone(),
             Self::Probabilities(v) | Self::Evidence(v) | Self::Logits(v, _) => {
-                v.chunks_exact(classes.max(1)).map(|row| super::fold::argmax(row) as u32).collect()
+                v.chunks_exact(classes.max(1)).map(|row| e2bki::maths::argmax(row) as u32).collect()
             }
         }
     }
