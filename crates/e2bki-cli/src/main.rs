@@ -4,7 +4,10 @@
 
 mod bench;
 mod config;
+mod data;
 mod demo;
+mod inspect;
+mod map;
 mod pictures;
 mod score;
 mod simulate;
@@ -24,6 +27,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Build a map from a dataset folder
+    Map(map::Options),
+    /// Look at one frame of a dataset and say what was found and what looks wrong
+    Inspect(inspect::Options),
     /// Simulate a drive, map it, score the map and write pictures to look at
     Demo(demo::Options),
     /// Write a simulated drive in a real dataset's on-disk format
@@ -36,6 +43,11 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
+        Command::Map(options) => map::run(&options),
+        Command::Inspect(options) => match inspect::run(&options) {
+            Ok(true) => return ExitCode::from(1),
+            other => other.map(|_| ()),
+        },
         Command::Demo(options) => demo::run(&options),
         Command::Simulate(options) => simulate::run(&options),
         Command::Config(options) => config::run(&options),

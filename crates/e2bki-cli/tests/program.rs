@@ -39,6 +39,15 @@ fn mistakes_end_with_code_two_and_a_way_out() {
         (vec!["simulate", "--world", "moon", "--format", "kitti360", "--out", "never-made"], "offroad"),
         (vec!["simulate", "--format", "tarball", "--out", "never-made"], "rellis3d"),
         (vec!["simulate", "--format", "kitti360", "--frames", "0", "--out", "never-made"], "at least 1"),
+        (vec!["map", "no-such-folder"], "no-such-folder does not exist"),
+        (vec!["map", "."], "Looked for"),
+        (vec!["map", ".", "--frames", "7..3"], "holds no frame"),
+        (vec!["map", ".", "--semantics", "net.onnx"], "ONNX"),
+        (vec!["map", ".", "--semantics", "tarot"], "ground-truth"),
+        (vec!["map", ".", "--format", "tarball"], "known: rellis3d"),
+        (vec!["map", ".", "--classes", "no-such-table"], "urban11"),
+        (vec!["map", ".", "-o", "map.docx"], ".ply"),
+        (vec!["inspect", "no-such-folder"], "no-such-folder does not exist"),
         (vec!["no-such-command"], "no-such-command"),
     ] {
         let output = e2bki(&arguments);
@@ -103,4 +112,86 @@ fn the_demo_scores_draws_and_reports_in_json() {
     }
     let ply = std::fs::read(out.join("primitives.ply")).unwrap();
     assert!(ply.starts_with(b"ply\nformat binary_little_endian 1.0\nelement vertex "));
+}
+
+/// A small simulated drive in a dataset's layout.
+fn drive(format: &str, folder: &std::path::Path) -> String {
+    let out = folder.join(format).to_str().unwrap().to_string();
+    let made = e2bki(&["simulate", "--world", "urban", "--frames", "3", "--format", format, "--out", &out]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    out
+}
+
+#[test]
+fn a_simulated_drive_is_mapped_inspected_and_accounted_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let dir = drive("kitti360", folder.path());
+    let (map, json) = (place("map.ply"), place("map.json"));
+    for (method, more) in [("e2bki", ["--every", "2"]), ("s-bki", ["--frames", "1..3"])] {
+        let mut arguments = vec!["map", &dir, "-o", &map, "--json", &json, "--method", method, "--max-range", "30"];
+        arguments.extend(more);
+        let output = e2bki(&arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let value: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+        assert_eq!((value["frames"]["mapped"].as_u64(), value["frames"]["not_chosen"].as_u64()), (Some(2), Some(1)));
+        let points = &value["points"];
+        let dropped: u64 = points["dropped"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
+        let (received, kept) = (points["received"].as_u64().unwrap(), points["kept"].as_u64().unwrap());
+        assert!(kept > 5_000 && received == kept + dropped, "{points}");
+        assert!(points["dropped"]["outside the image"].as_u64().unwrap() > 10_000, "{points}");
+        assert!(points["dropped"]["too far"].as_u64().unwrap() > 0, "{points}");
+        assert!(std::fs::read(&map).unwrap().starts_with(b"ply\nformat binary_little_endian 1.0\nelement vertex "));
+        assert!(text(&output.stdout).contains("frames per second"));
+    }
+    let picture = place("look.png");
+    let looked = e2bki(&["inspect", &dir, "--overlay", &picture, "--json", &json]);
+    assert_eq!(looked.status.code(), Some(0), "{}", text(&looked.stdout));
+    assert!(text(&looked.stdout).contains("Nothing looks wrong"), "{}", text(&looked.stdout));
+    assert_eq!(image::open(&picture).unwrap().width(), 1408);
+}
+
+#[test]
+fn inspect_says_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = drive("semantickitti", folder.path());
+    let sequence = std::path::Path::new(&dir).join("sequences/00");
+    let picture = folder.path().join("look.png").to_str().unwrap().to_string();
+    let look = || {
+        let output = e2bki(&["inspect", &dir, "--overlay", &picture]);
+        (output.status.code(), text(&output.stdout))
+    };
+    assert_eq!(look().0, Some(0), "{}", look().1);
+    // Poses that do not move.
+    std::fs::write(sequence.join("poses.txt"), "1 0 0 0 0 1 0 0 0 0 1 0\n".repeat(3)).unwrap();
+    assert!(look().0 == Some(1) && look().1.contains("poses do not move"), "{}", look().1);
+    // Millimetres, and axes of a camera.
+    for (k, scale, swap, words) in [(0, 1000.0, false, "millimetres"), (0, 1.0, true, "camera axes")] {
+        let path = sequence.join(format!("velodyne/{k:06}.bin"));
+        let bytes = std::fs::read(&path).unwrap();
+        let value = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]) * scale;
+        let changed: Vec<u8> = bytes
+            .chunks_exact(16)
+            .flat_map(|r| {
+                let (x, y, z) = (value(r), value(&r[4..]), value(&r[8..]));
+                if swap { [-y, -z, x, 0.0] } else { [x, y, z, 0.0] }
+            })
+            .flat_map(f32::to_le_bytes)
+            .collect();
+        std::fs::write(&path, changed).unwrap();
+        let (code, said) = look();
+        assert!(code == Some(1) && said.contains(words), "{said}");
+        std::fs::write(&path, bytes).unwrap();
+    }
+    // Labels of another space.
+    for k in 0..3 {
+        let path = sequence.join(format!("labels/{k:06}.label"));
+        let length = std::fs::read(&path).unwrap().len();
+        std::fs::write(&path, 7_u32.to_le_bytes().repeat(length / 4)).unwrap();
+    }
+    assert!(look().1.contains("gives no point a class"), "{}", look().1);
+    // A picture of another size.
+    image::RgbImage::new(320, 200).save(sequence.join("image_2/000001.png")).unwrap();
+    let output = e2bki(&["inspect", &dir, "--frame", "1", "--overlay", &picture]);
+    assert!(text(&output.stdout).contains("the image is 320×200"), "{}", text(&output.stdout));
 }

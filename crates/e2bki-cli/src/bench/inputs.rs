@@ -4,9 +4,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use e2bki::{ClassSet, Frame, Pose, Semantics};
+use e2bki_data::{Dataset, GroundTruth, OpenOptions, OwnedSemantics, SemanticsSource};
 use e2bki_sim::{Drive, ErrorModel, Split, Standard};
-
-use super::kitti;
 
 /// A frame with owned arrays.
 pub(crate) struct Input {
@@ -33,12 +32,39 @@ impl Input {
     }
 }
 
-/// Full scans within 50 m: a SemanticKITTI sequence with its labels, or ten simulated HDL-64E scans.
+/// Full scans within 50 m: a dataset with a network's predictions or else its labels, or ten simulated HDL-64E scans.
 pub(crate) fn scans(folder: Option<&Path>) -> Result<(Vec<Input>, ClassSet)> {
     if let Some(folder) = folder {
-        return kitti::read(folder, 10);
+        return real(folder, 10);
     }
     simulated(Standard::KittiLike, 10, |_, point| point.iter().map(|v| v * v).sum::<f32>() < 2500.0)
+}
+
+/// The first `most` scans of a dataset.
+fn real(folder: &Path, most: usize) -> Result<(Vec<Input>, ClassSet)> {
+    let predicted = OpenOptions {
+        semantics: SemanticsSource::Labels("predictions".into()),
+        ground_truth: GroundTruth::Auto,
+        ..OpenOptions::default()
+    };
+    let dataset = Dataset::open(folder, &predicted).or_else(|_| {
+        Dataset::open(folder, &OpenOptions { semantics: SemanticsSource::GroundTruth, ..predicted.clone() })
+    })?;
+    let mut inputs = Vec::new();
+    for index in 0..dataset.len().min(most) {
+        let frame = dataset.load(index)?;
+        let OwnedSemantics::Labels(said) = &frame.semantics else { continue };
+        let truth = frame.ground_truth.as_ref().unwrap_or(said);
+        let near = |k: &usize| frame.points[*k].iter().map(|v| v * v).sum::<f32>() < 2500.0;
+        let kept: Vec<usize> = (0..said.len()).filter(near).collect();
+        inputs.push(Input {
+            points: kept.iter().map(|k| frame.points[*k]).collect(),
+            semantics: Owned::Labels(kept.iter().map(|k| said[*k]).collect()),
+            pose: frame.world_from_sensor,
+            truth: kept.iter().map(|k| truth[*k]).collect(),
+        });
+    }
+    Ok((inputs, dataset.classes().clone()))
 }
 
 /// Simulated camera views, thinned evenly to about `count` points.

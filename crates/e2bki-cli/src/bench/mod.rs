@@ -2,7 +2,6 @@
 
 mod accuracy;
 mod inputs;
-mod kitti;
 mod line;
 mod measure;
 
@@ -25,7 +24,7 @@ pub(crate) struct Options {
     /// Run one benchmark only: scan, queries, accuracy, camera, rellis or line
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
-    /// A SemanticKITTI sequence folder for `scan`, `queries` and `accuracy`; simulated HDL-64E scans without it
+    /// A dataset folder (or SemanticKITTI sequence) for `scan`, `queries` and `accuracy`; simulated HDL-64E scans without it
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Frames of the straight drive

@@ -2,7 +2,7 @@
 
 mod drive;
 mod queries;
-mod write;
+pub(crate) mod write;
 
 use std::path::PathBuf;
 

@@ -33,7 +33,7 @@ fn class_color(map: &Mapper, belief: &e2bki::Belief) -> [u8; 3] {
 }
 
 /// Primitives as a binary PLY point cloud: mean, class colour, class, uncertainty, points, covariance.
-fn write_ply(map: &Mapper, path: &Path) -> Result<()> {
+pub(crate) fn write_ply(map: &Mapper, path: &Path) -> Result<()> {
     let mut file = BufWriter::new(std::fs::File::create(path)?);
     let primitives = map.primitives();
     writeln!(file, "ply\nformat binary_little_endian 1.0\nelement vertex {}", primitives.len())?;

@@ -1,0 +1,104 @@
+//! How commands are told which dataset to read and how.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use e2bki_data::{ClassTable, Dataset, GroundTruth, OpenOptions, SemanticsSource};
+
+/// Which dataset, which part of it, and what says which class a point is of.
+#[derive(Args, Clone)]
+pub(crate) struct DataArguments {
+    /// Folder of the dataset (or of one sequence)
+    pub(crate) dir: PathBuf,
+    /// Layout: rellis3d, kitti360, semantickitti, folder or pandaset [default: found out]
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+    /// Sequence [default: the first]
+    #[arg(long, value_name = "NAME")]
+    sequence: Option<String>,
+    /// Only frames of one part of the dataset: train, val or test
+    #[arg(long, value_name = "PART")]
+    split: Option<String>,
+    /// Classes: offroad7, urban11, urban11-strict, semantickitti19 or a TOML file [default: usual for the format]
+    #[arg(long, value_name = "NAME|FILE")]
+    classes: Option<String>,
+    /// What the ids or channels of the semantics mean: rellis3d, kitti360, semantickitti, cityscapes, classes [default: guessed]
+    #[arg(long, value_name = "NAME")]
+    semantic_ids: Option<String>,
+    /// Leave out points that nearer ones hide from the camera, within so many pixels
+    #[arg(long, value_name = "PIXELS", num_args = 0..=1, default_missing_value = "5")]
+    occlusion: Option<usize>,
+    /// Leave out points outside of the camera image whatever the semantics
+    #[arg(long)]
+    only_in_image: bool,
+    /// Do not undo the vehicle's motion during a turn of the LiDAR (KITTI-360)
+    #[arg(long)]
+    no_deskew: bool,
+    /// Ignore lens distortion
+    #[arg(long)]
+    no_distortion: bool,
+}
+
+impl DataArguments {
+    /// Options to open it with.
+    pub(crate) fn options(&self, semantics: SemanticsSource, ground_truth: GroundTruth) -> Result<OpenOptions> {
+        if self.occlusion == Some(0) {
+            bail!("--occlusion takes a number of pixels, 1 or more");
+        }
+        Ok(OpenOptions {
+            format: self.format.as_deref().map(str::parse).transpose()?,
+            sequence: self.sequence.clone(),
+            split: self.split.as_deref().map(str::parse).transpose()?,
+            classes: self.classes.as_deref().map(ClassTable::open).transpose()?,
+            semantics,
+            semantic_ids: self.semantic_ids.clone(),
+            ground_truth,
+            only_in_image: self.only_in_image,
+            occlusion_window: self.occlusion,
+            deskew: self.no_deskew.then_some(false),
+            no_distortion: self.no_distortion,
+            pictures: false,
+        })
+    }
+
+    /// Opens it.
+    pub(crate) fn open(&self, options: &OpenOptions) -> Result<Dataset> {
+        Ok(Dataset::open(&self.dir, options)?)
+    }
+}
+
+/// A range of frame numbers: `A..B` without B, `A..`, `..B`, or one frame `A`.
+pub(crate) fn range(text: &str) -> Result<Range<u64>> {
+    let bad = || format!("--frames takes A..B (frame numbers, without B), A.., ..B or A; got `{text}`");
+    let number = |part: &str| part.trim().parse::<u64>().with_context(bad);
+    let range = match text.split_once("..") {
+        None => number(text)?..number(text)?.saturating_add(1),
+        Some((from, to)) => {
+            let from = if from.trim().is_empty() { 0 } else { number(from)? };
+            let to = if to.trim().is_empty() { u64::MAX } else { number(to)? };
+            from..to
+        }
+    };
+    if range.is_empty() {
+        bail!("--frames {text} holds no frame");
+    }
+    Ok(range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_frames() {
+        assert_eq!(range("3..7").unwrap(), 3..7);
+        assert_eq!(range("3..").unwrap(), 3..u64::MAX);
+        assert_eq!(range("..7").unwrap(), 0..7);
+        assert_eq!(range("4").unwrap(), 4..5);
+        for bad in ["7..3", "a..b", "", "..0"] {
+            assert!(range(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! `e2bki inspect`: one frame in words, what looks wrong, and a picture.
+
+mod checks;
+mod facts;
+mod overlay;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use e2bki_data::{Dataset, GroundTruth, SemanticsSource};
+use serde_json::json;
+
+use crate::data::DataArguments;
+use crate::table;
+use facts::Facts;
+
+/// Look at one frame of a dataset and say what was found and what looks wrong
+#[derive(Args)]
+#[command(after_help = "Examples:\n  e2bki inspect rellis3d --frame 104\n  \
+    e2bki inspect kitti360 --semantics labels:espnetv2_pred --overlay look.png\n  \
+    e2bki inspect my-drive --json -\n\n\
+    Ends with code 1 if something looks wrong. The picture shows the points over the camera image in the colours of\n\
+    their classes (by distance where no classes are known), or from above where there is no camera.")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    data: DataArguments,
+    /// Number of the frame [default: the first that has labels]
+    #[arg(long, value_name = "N")]
+    frame: Option<u64>,
+    /// What says which class a point is of, as in `e2bki map` [default: ground truth if there is any]
+    #[arg(long, value_name = "SOURCE")]
+    semantics: Option<String>,
+    /// The picture to write
+    #[arg(long, default_value = "inspect.png", value_name = "PNG")]
+    overlay: PathBuf,
+    /// Write the findings as JSON (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// True if something looks wrong.
+pub(crate) fn run(options: &Options) -> Result<bool> {
+    let (dataset, unusable) = open(options)?;
+    let index = choose(&dataset, options.frame)?;
+    let facts = Facts::gather(&dataset, index)?;
+    let mut findings: Vec<String> = unusable.into_iter().collect();
+    findings.extend(checks::findings(&dataset, &facts));
+
+    for (name, text) in facts.lines(&dataset) {
+        table::line(&format!("{name:<10} {text}"))?;
+    }
+    table::line("")?;
+    if findings.is_empty() {
+        table::line("Nothing looks wrong.")?;
+    }
+    for finding in &findings {
+        table::line(&format!("Looks wrong: {finding}"))?;
+    }
+    overlay::draw(&dataset, &facts)
+        .save(&options.overlay)
+        .with_context(|| format!("cannot write {}", options.overlay.display()))?;
+    table::line(&format!("\nwrote {}", options.overlay.display()))?;
+    if let Some(path) = &options.json {
+        let lines: serde_json::Map<String, serde_json::Value> =
+            facts.lines(&dataset).into_iter().map(|(name, text)| (name.to_string(), text.into())).collect();
+        let value =
+            json!({"found": lines, "looks_wrong": findings, "frame": facts.frame.id, "numbers": facts.to_json()});
+        table::write_json(path, &value)?;
+    }
+    Ok(!findings.is_empty())
+}
+
+/// Opens with the semantics asked for, and the dataset's own labels beside them. Where these cannot be used, without
+/// them, and with the reason.
+fn open(options: &Options) -> Result<(Dataset, Option<String>)> {
+    let semantics = match &options.semantics {
+        Some(semantics) => semantics.parse()?,
+        None => SemanticsSource::Nothing,
+    };
+    let with = |truth| options.data.open(&options.data.options(semantics.clone(), truth)?);
+    match with(GroundTruth::Auto) {
+        Ok(dataset) => Ok((dataset, None)),
+        Err(why) => match with(GroundTruth::Off) {
+            Ok(dataset) => Ok((dataset, Some(format!("the labels cannot be used: {why:#}")))),
+            Err(_) => Err(why),
+        },
+    }
+}
+
+/// The frame asked for, or the first with an image and labels, or the first.
+fn choose(dataset: &Dataset, wanted: Option<u64>) -> Result<usize> {
+    match wanted {
+        None => Ok((0..dataset.len()).max_by_key(|i| (dataset.richness(*i), std::cmp::Reverse(*i))).unwrap_or(0)),
+        Some(id) => (0..dataset.len()).find(|i| dataset.id(*i) == Some(id)).with_context(|| {
+            format!(
+                "there is no frame {id}; there are {} from {} to {}",
+                dataset.len(),
+                dataset.id(0).unwrap_or(0),
+                dataset.id(dataset.len() - 1).unwrap_or(0)
+            )
+        }),
+    }
+}

@@ -1,0 +1,126 @@
+//! `e2bki map`: a dataset folder in, a map out.
+
+mod method;
+mod report;
+mod write;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use e2bki_data::{GroundTruth, SemanticsSource, read_ahead};
+
+use crate::config::Parameters;
+use crate::data::{DataArguments, range};
+use crate::table;
+use report::Account;
+
+/// Frames read ahead of the mapper.
+const AHEAD: usize = 3;
+
+/// Build a map from a dataset folder
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    e2bki map semantickitti/sequences/08 --semantics labels:predictions -o map.ply\n  \
+    e2bki map kitti360 --semantics logits:espnetv2_pred --frames 3000..3025 -o map.ply\n  \
+    e2bki map rellis3d --every 5 --max-range 30 --json map.json\n  \
+    e2bki map drive --semantics ground-truth --method s-bki --resolution 0.1\n\n\
+    Sources of semantics: ground-truth (labels of points, else of pixels), ground-truth-2d, ground-truth-3d,\n\
+    labels:FOLDER (.label, .npy or .png), logits:FOLDER, evidential-logits:FOLDER, evidence:FOLDER, dirichlet:FOLDER,\n\
+    probabilities:FOLDER (.npy of points×channels or channels×height×width, or …_CxHxW_f16.bin). FOLDER is a path, or\n\
+    the name of a folder in the sequence or the dataset.\n\n\
+    A plain folder holds frames/*.bin|pcd|ply|npy|las, poses.txt (KITTI, TUM, or with frame numbers) and e2bki.toml\n\
+    with its classes.")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    data: DataArguments,
+    /// File to write the map to (.ply)
+    #[arg(short, long, value_name = "MAP")]
+    out: Option<PathBuf>,
+    /// Frame numbers: A..B (without B), A.., ..B or A [default: all]
+    #[arg(long, value_name = "RANGE")]
+    frames: Option<String>,
+    /// Map one of every K of these frames
+    #[arg(long, default_value_t = 1, value_name = "K")]
+    every: usize,
+    /// Leave out points farther than this from the sensor, metres
+    #[arg(long, value_name = "M")]
+    max_range: Option<f64>,
+    /// What says which class a point is of (see below)
+    #[arg(long, default_value = "ground-truth", value_name = "SOURCE")]
+    semantics: String,
+    /// Method: e2bki, or one to compare with
+    #[arg(long, default_value = "e2bki", value_name = "NAME")]
+    method: String,
+    /// Side of a voxel, metres
+    #[arg(long, value_name = "M")]
+    resolution: Option<f64>,
+    /// Decode the camera images too (they are not needed for the map)
+    #[arg(long)]
+    pictures: bool,
+    /// Write the numbers as JSON (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    parameters: Parameters,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let mut config = options.parameters.read()?;
+    for (key, value) in [("max_range", options.max_range), ("resolution", options.resolution)] {
+        if let Some(value) = value {
+            config.set_text(key, &value.to_string())?;
+        }
+    }
+    if let Some(path) = &options.out {
+        write::check(path)?;
+    }
+    let semantics: SemanticsSource = options.semantics.parse()?;
+    let ids = options.frames.as_deref().map(range).transpose()?;
+    let mut open = options.data.options(semantics, GroundTruth::Off)?;
+    open.pictures = options.pictures;
+    let dataset = Arc::new(options.data.open(&open)?);
+    let chosen = dataset.select(ids, options.every);
+    if chosen.is_empty() {
+        bail!(
+            "no frame of {} is in --frames {}; there are {} from {} to {}",
+            options.data.dir.display(),
+            options.frames.as_deref().unwrap_or(""),
+            dataset.len(),
+            dataset.id(0).unwrap_or(0),
+            dataset.id(dataset.len() - 1).unwrap_or(0)
+        );
+    }
+    let mut map = method::build(&options.method, dataset.classes().clone(), &config)?;
+    for note in dataset.notes() {
+        eprintln!("note: {note}");
+    }
+
+    let mut account = Account::new(chosen.len());
+    let bar = report::bar(chosen.len());
+    let start = Instant::now();
+    let mut waiting = Instant::now();
+    for frame in read_ahead(dataset.clone(), chosen, AHEAD) {
+        let frame = frame?;
+        account.waited += waiting.elapsed();
+        let report = map.insert(&frame.frame())?;
+        account.add(&frame, &report);
+        bar.set_message(account.live());
+        bar.inc(1);
+        waiting = Instant::now();
+    }
+    account.elapsed = start.elapsed();
+    bar.finish_and_clear();
+
+    account.print(&dataset, &map, &options.method)?;
+    if let Some(path) = &options.out {
+        write::write_map(&map, path)?;
+        table::line(&format!("wrote {}", path.display()))?;
+    }
+    match &options.json {
+        Some(path) => table::write_json(path, &account.to_json(&dataset, &map, &options.method)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,57 @@
+//! Writing a map: the one place that knows file formats of maps.
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use e2bki::SemanticMapper;
+
+use super::method::Map;
+use crate::demo::write::write_ply;
+
+/// Refuses a file that could not be written, before any work is done.
+pub(crate) fn check(path: &Path) -> Result<()> {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    if !extension.eq_ignore_ascii_case("ply") {
+        bail!("{}: maps are written as .ply", path.display());
+    }
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            bail!("{}: the folder {} does not exist", path.display(), folder.display())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes the map: primitives of ours, voxels of the others.
+pub(crate) fn write_map(map: &Map, path: &Path) -> Result<()> {
+    match map {
+        Map::Primitives(map) => write_ply(map, path),
+        Map::Voxels(map) => write_voxels(map.as_ref(), path),
+    }
+    .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Voxels as a binary PLY point cloud: centre, class colour, class, variance.
+fn write_voxels(map: &dyn SemanticMapper, path: &Path) -> Result<()> {
+    let voxels = map.voxels()?;
+    let mut file = BufWriter::new(std::fs::File::create(path)?);
+    writeln!(file, "ply\nformat binary_little_endian 1.0\nelement vertex {}", voxels.centers.len())?;
+    for (kind, names) in [("double", "x y z"), ("uchar", "red green blue"), ("ushort", "class"), ("float", "variance")]
+    {
+        for name in names.split(' ') {
+            writeln!(file, "property {kind} {name}")?;
+        }
+    }
+    writeln!(file, "end_header")?;
+    for (center, belief) in voxels.centers.iter().zip(voxels.beliefs.iter()) {
+        for v in center {
+            file.write_all(&v.to_le_bytes())?;
+        }
+        let label = belief.label();
+        file.write_all(&label.map_or([0; 3], |label| map.classes().colors()[label]))?;
+        file.write_all(&label.map_or(u16::MAX, |label| label as u16).to_le_bytes())?;
+        file.write_all(&(belief.variance() as f32).to_le_bytes())?;
+    }
+    Ok(file.flush()?)
+}

@@ -1,0 +1,205 @@
+//! A set of classes and, for each id space, which ids mean which class.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use e2bki::ClassSet;
+
+use crate::error::{DataError, Result};
+use crate::files;
+
+/// The class of points that have none.
+pub const VOID: u32 = u32::MAX;
+
+/// Largest label id: they are 16 bits wide.
+const MAX_ID: u32 = 0xFFFF;
+
+/// The tables that come with the program.
+const BUILT_IN: [(&str, &str); 4] = [
+    ("offroad7", include_str!("offroad7.toml")),
+    ("urban11", include_str!("urban11.toml")),
+    ("urban11-strict", include_str!("urban11-strict.toml")),
+    ("semantickitti19", include_str!("semantickitti19.toml")),
+];
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    class: Vec<Class>,
+}
+
+#[derive(serde::Deserialize)]
+struct Class {
+    name: String,
+    color: Option<[u8; 3]>,
+    #[serde(flatten)]
+    ids: BTreeMap<String, Vec<u32>>,
+}
+
+/// Classes with the label ids that mean them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClassTable {
+    name: String,
+    classes: ClassSet,
+    spaces: BTreeMap<String, BTreeMap<u32, u32>>,
+}
+
+/// Class of every label id of one space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remap(Option<Vec<u32>>);
+
+impl Remap {
+    /// Ids that are classes already.
+    pub const IDENTITY: Self = Self(None);
+
+    /// Class of an id; [`VOID`] where it has none. Ids that are classes already stay as they are.
+    pub fn class(&self, id: u32) -> u32 {
+        match &self.0 {
+            None => id,
+            Some(table) => table.get(id as usize).copied().unwrap_or(VOID),
+        }
+    }
+}
+
+impl ClassTable {
+    /// The table of that name, or in that file.
+    pub fn open(name_or_file: &str) -> Result<Self> {
+        if let Some(table) = Self::built_in(name_or_file) {
+            return table;
+        }
+        let path = Path::new(name_or_file);
+        if !path.is_file() {
+            return Err(DataError::Classes {
+                name: format!("`{name_or_file}`"),
+                what: format!("neither a file nor one of {}", Self::built_in_names().join(", ")),
+            });
+        }
+        Self::from_toml(&files::text(path)?, name_or_file)
+    }
+
+    /// A table that comes with the program.
+    pub fn built_in(name: &str) -> Option<Result<Self>> {
+        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(name, text)| Self::from_toml(text, name))
+    }
+
+    /// Names of the tables that come with the program.
+    pub fn built_in_names() -> Vec<&'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name).collect()
+    }
+
+    /// The text of a table that comes with the program, to copy and change.
+    pub fn built_in_text(name: &str) -> Option<&'static str> {
+        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    }
+
+    /// A table from text; `origin` names it in errors.
+    pub fn from_toml(text: &str, origin: &str) -> Result<Self> {
+        let bad = |what: String| DataError::Classes { name: origin.to_string(), what };
+        let file: File = toml::from_str(text).map_err(|error| bad(error.to_string()))?;
+        let names = ClassSet::from_names(file.class.iter().map(|c| c.name.clone())).map_err(|e| bad(e.to_string()))?;
+        let colored =
+            file.class.iter().enumerate().map(|(i, c)| (c.name.clone(), c.color.unwrap_or(names.colors()[i])));
+        let classes = ClassSet::new(colored).map_err(|e| bad(e.to_string()))?;
+        let mut spaces: BTreeMap<String, BTreeMap<u32, u32>> = BTreeMap::new();
+        for (c, class) in file.class.iter().enumerate() {
+            for (space, ids) in &class.ids {
+                let table = spaces.entry(space.clone()).or_default();
+                for id in ids {
+                    if *id > MAX_ID {
+                        return Err(bad(format!("`{}`: {space} id {id} is above {MAX_ID}", class.name)));
+                    }
+                    if let Some(other) = table.insert(*id, c as u32) {
+                        let other = &file.class[other as usize].name;
+                        return Err(bad(format!("{space} id {id} means both `{other}` and `{}`", class.name)));
+                    }
+                }
+            }
+        }
+        Ok(Self { name: file.name, classes, spaces })
+    }
+
+    /// A table whose label ids are the classes themselves.
+    pub fn plain(classes: ClassSet) -> Self {
+        Self { name: "plain".into(), classes, spaces: BTreeMap::new() }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The classes.
+    pub fn classes(&self) -> &ClassSet {
+        &self.classes
+    }
+
+    /// What the ids of a space mean; the space `classes` has the classes themselves as ids.
+    pub fn remap(&self, space: &str) -> Result<Remap> {
+        if space == "classes" {
+            return Ok(Remap::IDENTITY);
+        }
+        let Some(ids) = self.spaces.get(space) else {
+            let known: Vec<&str> = self.spaces.keys().map(String::as_str).chain(["classes"]).collect();
+            return Err(DataError::Classes {
+                name: self.name.clone(),
+                what: format!(
+                    "it says nothing of ids of `{space}`, only of {}; choose other classes or add a list `{space} = […]` to each class in a file of your own",
+                    known.join(", ")
+                ),
+            });
+        };
+        let most = ids.keys().next_back().copied().unwrap_or(0);
+        Ok(Remap(Some((0..=most).map(|id| ids.get(&id).copied().unwrap_or(VOID)).collect())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_that_come_along_are_sound() {
+        for (name, count) in [("offroad7", 7), ("urban11", 11), ("urban11-strict", 11), ("semantickitti19", 19)] {
+            let table = ClassTable::open(name).unwrap();
+            assert_eq!((table.name(), table.classes().len()), (name, count));
+        }
+        let offroad = ClassTable::open("offroad7").unwrap();
+        let class = |id| offroad.remap("rellis3d").unwrap().class(id);
+        let name = |id: u32| offroad.classes().names().get(class(id) as usize).map(String::as_str);
+        assert_eq!(
+            [name(15), name(6), name(23), name(19)].map(Option::unwrap),
+            ["dirt", "puddle", "paved", "vegetation"]
+        );
+        for void in [0, 7, 18, 21, 27, 34, 40_000] {
+            assert_eq!(class(void), VOID, "{void}");
+        }
+        let urban = ClassTable::open("urban11").unwrap();
+        assert_eq!(urban.remap("cityscapes").unwrap().class(15), 10);
+        assert_eq!(urban.remap("kitti360").unwrap().class(23), VOID);
+        assert_eq!(urban.remap("classes").unwrap().class(3), 3);
+        assert!(urban.remap("rellis3d").unwrap_err().to_string().contains("kitti360"));
+    }
+
+    #[test]
+    fn the_classes_are_those_of_the_simulator() {
+        for (kind, name) in [(e2bki_sim::WorldKind::Offroad, "offroad7"), (e2bki_sim::WorldKind::Urban, "urban11")] {
+            let ours = ClassTable::open(name).unwrap();
+            let theirs = e2bki_sim::classes(kind);
+            assert_eq!(ours.classes().names(), theirs.iter().map(|c| c.name).collect::<Vec<_>>());
+            assert_eq!(ours.classes().colors(), theirs.iter().map(|c| c.color).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn mistakes_in_a_table_are_named() {
+        let message = |text: &str| ClassTable::from_toml(text, "mine.toml").unwrap_err().to_string();
+        let class = |name: &str, ids: &str| format!("[[class]]\nname = \"{name}\"\nkitti360 = {ids}\n");
+        assert!(message("name = 3").contains("mine.toml"));
+        let twice = format!("name = \"x\"\n{}{}", class("a", "[1]"), class("b", "[2, 1]"));
+        assert!(message(&twice).contains("kitti360 id 1 means both `a` and `b`"), "{}", message(&twice));
+        assert!(message(&format!("name = \"x\"\n{}", class("a", "[70000]"))).contains("70000"));
+        assert!(message(&format!("name = \"x\"\n{}", class("a", "\"all\""))).contains("kitti360"));
+        assert!(ClassTable::open("no-such-table").unwrap_err().to_string().contains("urban11"));
+    }
+}

@@ -1,0 +1,18 @@
+//! A dataset: frames that can be loaded one by one, with what was left out and why.
+
+mod cloud;
+mod fold;
+mod frame;
+mod load;
+mod open;
+mod options;
+mod per_frame;
+mod read_ahead;
+mod source;
+
+pub use frame::{LoadedFrame, OwnedSemantics, ReadCounts};
+pub use open::{Dataset, Skipped};
+pub use options::{GroundTruth, OpenOptions, SemanticsSource, ValueKind};
+pub use read_ahead::{ReadAhead, read_ahead};
+
+pub(crate) use cloud::CloudForm;

@@ -1,0 +1,201 @@
+//! Opening a dataset: everything that can be known without reading scans.
+
+use std::ops::Range;
+use std::path::Path;
+
+use e2bki::{ClassSet, Pose};
+
+use super::options::{GroundTruth, OpenOptions, SemanticsSource};
+use super::source::{self, Source};
+use crate::camera::{Brown, Camera};
+use crate::classes::ClassTable;
+use crate::error::{DataError, Result};
+use crate::layout::{self, Entry, Format, Layout};
+
+/// Frames that were left out, by their numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// No pose is known.
+    pub without_pose: Vec<u64>,
+    /// The source of semantics says nothing of them.
+    pub without_semantics: Vec<u64>,
+}
+
+/// A dataset whose frames can be loaded in any order.
+#[derive(Debug)]
+pub struct Dataset {
+    pub(super) format: Format,
+    pub(super) layout: Layout,
+    pub(super) table: ClassTable,
+    pub(super) semantics: Source,
+    pub(super) truth: Option<Source>,
+    pub(super) options: OpenOptions,
+    skipped: Skipped,
+}
+
+impl Dataset {
+    /// Opens a folder.
+    pub fn open(dir: &Path, options: &OpenOptions) -> Result<Self> {
+        let format = match options.format {
+            Some(format) => format,
+            None => Format::detect(dir)?,
+        };
+        if !dir.is_dir() {
+            return Err(DataError::Missing(format!("{} is not a folder", dir.display())));
+        }
+        let mut layout = layout::open(format, dir, options)?;
+        if layout.entries.is_empty() && layout.without_pose.is_empty() {
+            return Err(DataError::Missing(format!("{} holds no scans ({})", dir.display(), layout.scan_places)));
+        }
+        if options.no_distortion
+            && let Ok(camera) = &mut layout.camera
+        {
+            camera.lens = Brown::default();
+        }
+        let table = match (&options.classes, &layout.classes) {
+            (Some(table), _) | (None, Some(table)) => table.clone(),
+            (None, None) => {
+                return Err(DataError::Missing(format!(
+                    "{}: say which classes there are, with --classes or `classes` in e2bki.toml",
+                    dir.display()
+                )));
+            }
+        };
+        let mut semantics = source::semantics(options, &layout, &table)?;
+        let mut truth = source::truth(options.ground_truth, &layout, &table)?;
+        let keep: Vec<bool> = (0..layout.entries.len()).map(|i| semantics.has(i)).collect();
+        let mut skipped = Skipped { without_pose: std::mem::take(&mut layout.without_pose), ..Skipped::default() };
+        for (entry, keep) in layout.entries.iter().zip(&keep) {
+            if !keep {
+                skipped.without_semantics.push(entry.id);
+            }
+        }
+        semantics.retain(&keep);
+        if let Some(truth) = &mut truth {
+            truth.retain(&keep);
+        }
+        let mut flags = keep.iter();
+        layout.entries.retain(|_| flags.next().copied().unwrap_or(false));
+        if layout.entries.is_empty() {
+            return Err(DataError::Missing(format!(
+                "{}: no frame is left: {} have no pose, {} have no semantics",
+                dir.display(),
+                skipped.without_pose.len(),
+                skipped.without_semantics.len()
+            )));
+        }
+        let dataset = Self { format, layout, table, semantics, truth, options: options.clone(), skipped };
+        if dataset.needs_camera() {
+            dataset.camera()?;
+        }
+        Ok(dataset)
+    }
+
+    pub(super) fn needs_camera(&self) -> bool {
+        self.semantics.needs_camera()
+            || self.truth.as_ref().is_some_and(Source::needs_camera)
+            || self.options.only_in_image
+            || self.options.occlusion_window.is_some()
+    }
+
+    /// Number of frames.
+    pub fn len(&self) -> usize {
+        self.layout.entries.len()
+    }
+
+    /// Whether there are no frames; an open dataset has some.
+    pub fn is_empty(&self) -> bool {
+        self.layout.entries.is_empty()
+    }
+
+    pub(super) fn entry(&self, index: usize) -> Result<&Entry> {
+        self.layout
+            .entries
+            .get(index)
+            .ok_or_else(|| DataError::Request(format!("there is no frame at place {index}; there are {}", self.len())))
+    }
+
+    /// Number of the frame at a place.
+    pub fn id(&self, index: usize) -> Option<u64> {
+        self.layout.entries.get(index).map(|e| e.id)
+    }
+
+    /// Pose of the sensor at the frame at a place.
+    pub fn world_from_sensor(&self, index: usize) -> Option<Pose> {
+        self.layout.entries.get(index).map(|e| e.pose)
+    }
+
+    /// Places of the frames whose numbers are in a range, every so many of them.
+    pub fn select(&self, ids: Option<Range<u64>>, every: usize) -> Vec<usize> {
+        let wanted = |i: &usize| ids.as_ref().is_none_or(|ids| ids.contains(&self.layout.entries[*i].id));
+        (0..self.len()).filter(wanted).step_by(every.max(1)).collect()
+    }
+
+    /// The classes.
+    pub fn classes(&self) -> &ClassSet {
+        self.table.classes()
+    }
+
+    /// The table of classes and label ids.
+    pub fn table(&self) -> &ClassTable {
+        &self.table
+    }
+
+    /// Name of the dataset's own label ids (see [`id_names`](crate::id_names)).
+    pub fn ids(&self) -> &str {
+        &self.layout.ids
+    }
+
+    /// Layout of the folder.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Name of the open sequence.
+    pub fn sequence(&self) -> &str {
+        &self.layout.sequence
+    }
+
+    /// Names of all sequences of the folder.
+    pub fn sequences(&self) -> &[String] {
+        &self.layout.sequences
+    }
+
+    /// Folder of the open sequence.
+    pub fn folder(&self) -> &Path {
+        &self.layout.folder
+    }
+
+    /// What should be known of how it was opened: assumptions, in words.
+    pub fn notes(&self) -> &[String] {
+        &self.layout.notes
+    }
+
+    /// Frames that were left out.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+
+    /// The camera; an error that says why where there is none.
+    pub fn camera(&self) -> Result<&Camera> {
+        self.layout.camera.as_ref().map_err(|why| DataError::Missing(why.clone()))
+    }
+
+    /// Whether the motion during a turn is undone.
+    pub fn deskews(&self) -> bool {
+        self.options.deskew.unwrap_or(true) && self.layout.entries.iter().any(|e| e.deskew.is_some())
+    }
+
+    /// How much there is to see at a frame: image, labels of points, labels of pixels, one each.
+    pub fn richness(&self, index: usize) -> usize {
+        let count = |e: &Entry| [&e.image, &e.labels, &e.image_labels].iter().filter(|p| p.is_some()).count();
+        self.layout.entries.get(index).map_or(0, count)
+    }
+
+    /// Whether there is ground truth of either kind.
+    pub fn has_ground_truth(&self) -> bool {
+        self.truth.is_some()
+            || matches!(self.options.semantics, SemanticsSource::GroundTruth | SemanticsSource::GroundTruthOf(_))
+            || matches!(source::truth(GroundTruth::Auto, &self.layout, &self.table), Ok(Some(_)))
+    }
+}

@@ -1,0 +1,118 @@
+//! What to open, and where the semantics of the points come from.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::classes::ClassTable;
+use crate::error::DataError;
+use crate::layout::{Format, Split};
+
+/// How to open a dataset.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// Layout of the folder; found out where not given.
+    pub format: Option<Format>,
+    /// Sequence; the first there is where not given.
+    pub sequence: Option<String>,
+    /// Only the frames of one part of the dataset's own division.
+    pub split: Option<Split>,
+    /// Classes; those usual for the format where not given.
+    pub classes: Option<ClassTable>,
+    /// Where the semantics come from.
+    pub semantics: SemanticsSource,
+    /// What the ids or channels of the semantics mean (`cityscapes`, `classes`, …); guessed where not given.
+    pub semantic_ids: Option<String>,
+    /// Ground truth to load beside the semantics.
+    pub ground_truth: GroundTruth,
+    /// Leave out points outside of the camera image even if the semantics do not come from it.
+    pub only_in_image: bool,
+    /// Leave out points that nearer ones hide from the camera, within this many pixels (5 is usual).
+    pub occlusion_window: Option<usize>,
+    /// Undo the motion during a turn; where not given, for datasets that store raw turns (KITTI-360).
+    pub deskew: Option<bool>,
+    /// Ignore lens distortion.
+    pub no_distortion: bool,
+    /// Read the images themselves too, into [`LoadedFrame::picture`](super::LoadedFrame::picture).
+    pub pictures: bool,
+}
+
+/// Ground truth beside the semantics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GroundTruth {
+    /// None.
+    #[default]
+    Off,
+    /// Whatever there is: labels of points before labels of pixels; for KITTI-360 pixels before accumulated points.
+    Auto,
+    /// Labels of pixels, as the paper uses them.
+    Pixels,
+    /// Labels of points.
+    Points,
+}
+
+/// What stored values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueKind {
+    /// Outputs of an ordinary network before softmax.
+    Logits,
+    /// Outputs of an evidential network before the exponential.
+    LogEvidence,
+    /// Evidence, zero or more.
+    Evidence,
+    /// Dirichlet parameters: evidence plus one.
+    Dirichlet,
+    /// Probabilities.
+    Probabilities,
+}
+
+/// Where the semantics of the points come from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum SemanticsSource {
+    /// The dataset's own labels: of points where there are some, else of pixels.
+    #[default]
+    GroundTruth,
+    /// The dataset's own labels of pixels, or of points.
+    GroundTruthOf(GroundTruth),
+    /// Label files of another network: a folder, or the name of one within the sequence or the dataset.
+    Labels(PathBuf),
+    /// Stored values of points (N×C) or of pixels (C×H×W).
+    Values(ValueKind, PathBuf),
+    /// None: all points are void. To look at geometry only.
+    Nothing,
+}
+
+impl FromStr for SemanticsSource {
+    type Err = DataError;
+
+    fn from_str(text: &str) -> Result<Self, DataError> {
+        if text.ends_with(".onnx") {
+            return Err(DataError::Request(format!(
+                "`{text}`: this build cannot run ONNX networks; store the network's outputs and give logits:FOLDER"
+            )));
+        }
+        let (kind, folder) = text.split_once(':').unwrap_or((text, ""));
+        let source = match kind {
+            "ground-truth" => return Ok(Self::GroundTruth),
+            "ground-truth-2d" => return Ok(Self::GroundTruthOf(GroundTruth::Pixels)),
+            "ground-truth-3d" => return Ok(Self::GroundTruthOf(GroundTruth::Points)),
+            "none" => return Ok(Self::Nothing),
+            "labels" => Self::Labels(folder.into()),
+            "logits" => Self::Values(ValueKind::Logits, folder.into()),
+            "evidential-logits" => Self::Values(ValueKind::LogEvidence, folder.into()),
+            "evidence" => Self::Values(ValueKind::Evidence, folder.into()),
+            "dirichlet" => Self::Values(ValueKind::Dirichlet, folder.into()),
+            "probabilities" => Self::Values(ValueKind::Probabilities, folder.into()),
+            _ => {
+                return Err(DataError::Request(format!(
+                    "`{text}` is no source of semantics; known: ground-truth, ground-truth-2d, ground-truth-3d, \
+                     labels:FOLDER, logits:FOLDER, evidential-logits:FOLDER, evidence:FOLDER, dirichlet:FOLDER, \
+                     probabilities:FOLDER, none"
+                )));
+            }
+        };
+        if folder.is_empty() {
+            return Err(DataError::Request(format!("`{text}` needs a folder, as in {kind}:predictions")));
+        }
+        Ok(source)
+    }
+}

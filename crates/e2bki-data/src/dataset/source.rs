@@ -1,0 +1,184 @@
+//! Where semantics and ground truth come from, resolved to files.
+
+use std::path::{Path, PathBuf};
+
+use super::options::{GroundTruth, OpenOptions, SemanticsSource, ValueKind};
+use super::per_frame::PerFrame;
+use crate::classes::{ClassTable, Remap};
+use crate::error::{DataError, Flaw, Result};
+use crate::files;
+use crate::layout::Layout;
+use crate::parse;
+
+/// What is read for each frame.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    Nothing,
+    /// Labels of points: the frame's own file.
+    Points(Vec<Option<PathBuf>>, Remap),
+    /// Labels of points within the cloud file.
+    InCloud(Remap),
+    /// Labels of the dataset's accumulated points.
+    Accumulated(Remap),
+    /// Labels of pixels.
+    Pixels(Vec<Option<PathBuf>>, Remap),
+    /// Stored values, of points or of pixels.
+    Values(ValueKind, Vec<Option<PathBuf>>, Remap),
+}
+
+impl Source {
+    /// Whether frames need their place in the image.
+    pub(super) fn needs_camera(&self) -> bool {
+        match self {
+            Self::Pixels(..) => true,
+            // Half-precision grids and arrays of three axes are of pixels; arrays of two are of points.
+            Self::Values(_, paths, _) => paths.iter().flatten().next().is_some_and(|p| is_raster(p)),
+            _ => false,
+        }
+    }
+
+    /// Whether a frame has what it needs.
+    pub(super) fn has(&self, index: usize) -> bool {
+        match self {
+            Self::Nothing | Self::InCloud(_) | Self::Accumulated(_) => true,
+            Self::Points(paths, _) | Self::Pixels(paths, _) | Self::Values(_, paths, _) => paths[index].is_some(),
+        }
+    }
+
+    pub(super) fn retain(&mut self, keep: &[bool]) {
+        if let Self::Points(paths, _) | Self::Pixels(paths, _) | Self::Values(_, paths, _) = self {
+            let mut flags = keep.iter();
+            paths.retain(|_| flags.next().copied().unwrap_or(false));
+        }
+    }
+}
+
+fn is_raster(path: &Path) -> bool {
+    match files::extension(path) {
+        "npy" => files::bytes(path).is_ok_and(|b| parse::npy(&b).is_ok_and(|a| a.shape.len() > 2)),
+        _ => true,
+    }
+}
+
+/// The dataset's own labels.
+pub(super) fn truth(kind: GroundTruth, layout: &Layout, table: &ClassTable) -> Result<Option<Source>> {
+    let points = layout.entries.iter().any(|e| e.labels.is_some());
+    let pixels = layout.entries.iter().any(|e| e.image_labels.is_some());
+    let remap = || table.remap(&layout.ids);
+    let of_points = || -> Result<Option<Source>> {
+        if points {
+            let paths = layout.entries.iter().map(|e| e.labels.clone()).collect();
+            return Ok(Some(Source::Points(paths, remap()?)));
+        }
+        if layout.labels_in_cloud {
+            return Ok(Some(Source::InCloud(remap()?)));
+        }
+        if layout.accumulated.is_some() { Ok(Some(Source::Accumulated(remap()?))) } else { Ok(None) }
+    };
+    let of_pixels = || -> Result<Option<Source>> {
+        let paths = || layout.entries.iter().map(|e| e.image_labels.clone()).collect();
+        if pixels { Ok(Some(Source::Pixels(paths(), remap()?))) } else { Ok(None) }
+    };
+    match kind {
+        GroundTruth::Off => Ok(None),
+        GroundTruth::Points => of_points(),
+        GroundTruth::Pixels => of_pixels(),
+        GroundTruth::Auto if points || layout.labels_in_cloud => of_points(),
+        GroundTruth::Auto if pixels => of_pixels(),
+        GroundTruth::Auto => of_points(),
+    }
+}
+
+/// The semantics that were asked for.
+pub(super) fn semantics(options: &OpenOptions, layout: &Layout, table: &ClassTable) -> Result<Source> {
+    let own = |kind: GroundTruth| {
+        truth(kind, layout, table)?.ok_or_else(|| {
+            DataError::Missing(format!(
+                "{} holds no ground truth of that kind (looked for {}); give --semantics, as in labels:FOLDER or logits:FOLDER",
+                layout.folder.display(),
+                layout.truth_places
+            ))
+        })
+    };
+    match &options.semantics {
+        SemanticsSource::Nothing => Ok(Source::Nothing),
+        SemanticsSource::GroundTruth => own(GroundTruth::Auto),
+        SemanticsSource::GroundTruthOf(kind) => own(*kind),
+        SemanticsSource::Labels(folder) => labels(options, layout, table, folder),
+        SemanticsSource::Values(kind, folder) => values(options, layout, table, *kind, folder),
+    }
+}
+
+/// Files of a named folder: as given, or within the sequence or the dataset.
+fn find(layout: &Layout, folder: &Path, extensions: &[&str]) -> Result<(PathBuf, PerFrame)> {
+    let places = [folder.to_path_buf(), layout.folder.join(folder), layout.root.join(folder)];
+    for place in &places {
+        let found = PerFrame::index(place, extensions)?;
+        if !found.is_empty() {
+            return Ok((place.clone(), found));
+        }
+    }
+    let looked: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
+    Err(DataError::Missing(format!("no .{} files in any of {}", extensions.join(" or ."), looked.join(", "))))
+}
+
+fn per_frame(layout: &Layout, found: &PerFrame) -> Vec<Option<PathBuf>> {
+    layout.entries.iter().map(|e| found.find(&e.name, e.id).cloned()).collect()
+}
+
+fn labels(options: &OpenOptions, layout: &Layout, table: &ClassTable, folder: &Path) -> Result<Source> {
+    let (_, found) = find(layout, folder, &["label", "npy", "png"])?;
+    let example = found.first().cloned().unwrap_or_default();
+    // Files that say in their names that they hold Cityscapes' training ids do.
+    let guess = if files::stem(&example).ends_with("trainid") { "cityscapes" } else { &layout.ids };
+    let remap = table.remap(options.semantic_ids.as_deref().unwrap_or(guess))?;
+    let paths = per_frame(layout, &found);
+    Ok(if files::extension(&example) == "png" { Source::Pixels(paths, remap) } else { Source::Points(paths, remap) })
+}
+
+fn values(
+    options: &OpenOptions,
+    layout: &Layout,
+    table: &ClassTable,
+    kind: ValueKind,
+    folder: &Path,
+) -> Result<Source> {
+    let (_, found) = find(layout, folder, &["npy", "bin"])?;
+    let example = found.first().cloned().unwrap_or_default();
+    let channels = channels(&example)?;
+    let classes = table.classes().len();
+    let space = match (options.semantic_ids.as_deref(), channels) {
+        (Some(space), _) => space,
+        (None, 19) if classes == 19 => {
+            return Err(DataError::Request(format!(
+                "{} has 19 channels, which may be the classes or Cityscapes' training ids; give --semantic-ids classes or --semantic-ids cityscapes",
+                example.display()
+            )));
+        }
+        (None, n) if n == classes => "classes",
+        (None, 19 | 20) => "cityscapes",
+        (None, n) => {
+            return Err(DataError::Request(format!(
+                "{} has {n} channels for {classes} classes; say what they mean with --semantic-ids",
+                example.display()
+            )));
+        }
+    };
+    Ok(Source::Values(kind, per_frame(layout, &found), table.remap(space)?))
+}
+
+/// Number of channels of a file of values.
+fn channels(path: &Path) -> Result<usize> {
+    if files::extension(path) == "bin" {
+        let shape = parse::grid_shape(&files::name(path)).ok_or_else(|| no_shape(path))?;
+        return Ok(shape[0]);
+    }
+    files::parse(path, |bytes| match parse::npy(bytes)?.shape[..] {
+        [_, c] | [c, _, _] | [1, c, _, _] => Ok(c),
+        ref other => Err(Flaw::new(format!("points×channels or channels×height×width expected, {other:?} found"))),
+    })
+}
+
+pub(super) fn no_shape(path: &Path) -> DataError {
+    Flaw::new("its name does not give its shape, as in 000000_logits_20x47x155_f16.bin").of(path)
+}

@@ -1,0 +1,116 @@
+//! The formats, and how to tell them apart.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use crate::error::{DataError, Result};
+
+/// On-disk layout of a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// RELLIS-3D.
+    Rellis3d,
+    /// KITTI-360.
+    Kitti360,
+    /// SemanticKITTI.
+    SemanticKitti,
+    /// `frames/` with clouds of any kind, `poses.txt` and perhaps `e2bki.toml`.
+    Folder,
+    /// Like PandaSet: `lidar/` with one cloud per frame in world coordinates and `lidar/poses.json`.
+    PandaSet,
+}
+
+const NAMES: [(&str, Format); 5] = [
+    ("rellis3d", Format::Rellis3d),
+    ("kitti360", Format::Kitti360),
+    ("semantickitti", Format::SemanticKitti),
+    ("folder", Format::Folder),
+    ("pandaset", Format::PandaSet),
+];
+
+impl Format {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        NAMES.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
+    }
+
+    /// Finds out what a folder holds.
+    pub fn detect(dir: &Path) -> Result<Self> {
+        if !dir.is_dir() {
+            let what = if dir.exists() { "is not a folder" } else { "does not exist" };
+            return Err(DataError::Missing(format!("{} {what}", dir.display())));
+        }
+        let has = |parts: &[&str]| parts.iter().any(|part| dir.join(part).exists());
+        let inner = |part: &str| -> bool {
+            crate::files::list(dir).unwrap_or_default().iter().take(1000).any(|p| p.join(part).is_dir())
+        };
+        let scans = "os1_cloud_node_kitti_bin";
+        Ok(if has(&["e2bki.toml"]) {
+            Self::Folder
+        } else if has(&["Rellis-3D", scans]) || inner(scans) {
+            Self::Rellis3d
+        } else if has(&["data_3d_raw"]) {
+            Self::Kitti360
+        } else if has(&["sequences", "dataset/sequences", "velodyne"]) || inner("velodyne") {
+            Self::SemanticKitti
+        } else if has(&["lidar/poses.json"]) {
+            Self::PandaSet
+        } else if has(&["frames"]) {
+            Self::Folder
+        } else {
+            return Err(DataError::Missing(format!(
+                "{} is not laid out as any known dataset. Looked for: Rellis-3D/ or {scans}/ (rellis3d); data_3d_raw/ \
+                 (kitti360); sequences/ or velodyne/ (semantickitti); lidar/poses.json (pandaset); frames/ or e2bki.toml (folder). \
+                 Give --format if it is one of these",
+                dir.display()
+            )));
+        })
+    }
+}
+
+impl FromStr for Format {
+    type Err = DataError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        NAMES.iter().find(|(name, _)| *name == text).map(|(_, format)| *format).ok_or_else(|| {
+            let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+            DataError::Request(format!("unknown format `{text}`; known: {}", known.join(", ")))
+        })
+    }
+}
+
+/// Part of a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Split {
+    /// To train on.
+    Train,
+    /// To choose parameters on.
+    Validation,
+    /// To test on.
+    Test,
+}
+
+impl Split {
+    /// As files are named.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Train => "train",
+            Self::Validation => "val",
+            Self::Test => "test",
+        }
+    }
+}
+
+impl FromStr for Split {
+    type Err = DataError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "train" => Ok(Self::Train),
+            "val" | "validation" => Ok(Self::Validation),
+            "test" => Ok(Self::Test),
+            _ => Err(DataError::Request(format!("unknown split `{text}`; known: train, val, test"))),
+        }
+    }
+}

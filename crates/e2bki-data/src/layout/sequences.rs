@@ -1,0 +1,66 @@
+//! Sequences of a dataset: which there are and which is meant.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{DataError, Result};
+use crate::files;
+
+/// Folders in `parent` that hold `inside`.
+pub(super) fn having(parent: &Path, inside: &str) -> Result<Vec<String>> {
+    Ok(files::folders(parent)?.into_iter().filter(|name| parent.join(name).join(inside).is_dir()).collect())
+}
+
+/// The sequence that is meant: the one asked for, or the first.
+pub(super) fn choose(found: &[String], wanted: Option<&str>, dir: &Path, notes: &mut Vec<String>) -> Result<String> {
+    let all = found.join(", ");
+    match (wanted, found) {
+        (Some(wanted), _) => {
+            found.iter().find(|name| *name == wanted || matches(name, wanted)).cloned().ok_or_else(|| {
+                DataError::Missing(format!("{} has no sequence `{wanted}`; it has {all}", dir.display()))
+            })
+        }
+        (None, []) => Err(DataError::Missing(format!("{} holds no sequences with scans", dir.display()))),
+        (None, [only]) => Ok(only.clone()),
+        (None, [first, ..]) => {
+            notes.push(format!("{} sequences found ({all}); taking {first} (choose with --sequence)", found.len()));
+            Ok(first.clone())
+        }
+    }
+}
+
+/// `8` and `0008` mean `2013_05_28_drive_0008_sync`, `8` means `08`.
+fn matches(name: &str, wanted: &str) -> bool {
+    let (Ok(number), Some(own)) = (wanted.parse::<u64>(), drive_number(name)) else { return false };
+    number == own
+}
+
+fn drive_number(name: &str) -> Option<u64> {
+    let digits = name.split("_drive_").nth(1).and_then(|rest| rest.split('_').next()).unwrap_or(name);
+    digits.parse().ok()
+}
+
+/// Where sequences are: the folder of the dataset, that of the sequences, and their names. `inside` marks a sequence.
+pub(super) fn locate(dir: &Path, parents: &[&str], inside: &str) -> Result<(PathBuf, PathBuf, Vec<String>)> {
+    // The folder may be a sequence itself; its dataset is then above.
+    if dir.join(inside).is_dir() {
+        let here = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
+        let parent = here.parent().unwrap_or(&here).to_path_buf();
+        let root = parent.parent().unwrap_or(&parent).to_path_buf();
+        return Ok((root, parent, vec![files::name(&here)]));
+    }
+    for parent in parents {
+        let folder = dir.join(parent);
+        let found = having(&folder, inside)?;
+        if !found.is_empty() {
+            let root = if parent.is_empty() { folder.join("..") } else { dir.to_path_buf() };
+            return Ok((root, folder, found));
+        }
+    }
+    let looked: Vec<String> =
+        parents.iter().map(|p| dir.join(p).join("*").join(inside).display().to_string()).collect();
+    Err(DataError::Missing(format!(
+        "no scans found; looked for {} and {}",
+        dir.join(inside).display(),
+        looked.join(", ")
+    )))
+}
