@@ -3,12 +3,19 @@
 //! Exit codes: 0 done, 1 a finding, 2 bad usage or input.
 
 mod bench;
+mod check;
 mod config;
 mod data;
 mod demo;
+mod export;
+mod info;
 mod inspect;
 mod map;
+mod maps;
+mod merge;
 mod pictures;
+mod query;
+mod recover;
 mod score;
 mod simulate;
 mod table;
@@ -35,6 +42,18 @@ enum Command {
     Demo(demo::Options),
     /// Write a simulated drive in a real dataset's on-disk format
     Simulate(simulate::Options),
+    /// Say what is in a map file
+    Info(info::Options),
+    /// Check that a map file is whole
+    Check(check::Options),
+    /// Save what is whole in a damaged map
+    Recover(recover::Options),
+    /// Merge maps of several drives or robots into one
+    Merge(merge::Options),
+    /// Export a map: PLY, Gaussian splats, PCD, NumPy, LAS, pictures, cost grids, tables
+    Export(export::Options),
+    /// Ask a map what is at any points, and how sure it is
+    Query(query::Options),
     /// Print the configuration: every parameter with its meaning and range
     Config(config::Options),
     /// Measure the engine: time per stage, scaling, queries, memory
@@ -50,6 +69,12 @@ fn main() -> ExitCode {
         },
         Command::Demo(options) => demo::run(&options),
         Command::Simulate(options) => simulate::run(&options),
+        Command::Info(options) => info::run(&options),
+        Command::Check(options) => check::run(&options),
+        Command::Recover(options) => recover::run(&options),
+        Command::Merge(options) => merge::run(&options),
+        Command::Export(options) => export::run(&options),
+        Command::Query(options) => query::run(&options),
         Command::Config(options) => config::run(&options),
         Command::Bench(options) => bench::run(&options),
     };
@@ -57,6 +82,10 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // A reader that went away (`e2bki config | head`) is not a mistake of anybody's.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if error.is::<maps::Finding>() => {
+            eprintln!("{error}");
+            ExitCode::from(1)
+        }
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::from(2)

@@ -7,16 +7,6 @@ use image::{Rgb, RgbImage};
 const LONGEST: u32 = 1600;
 const BACKGROUND: [u8; 3] = [24, 26, 30];
 
-/// A colour for a value in [0, 1]: dark blue through green to yellow.
-pub(crate) fn heat(value: f64) -> [u8; 3] {
-    const STOPS: [[f64; 3]; 5] =
-        [[68.0, 1.0, 84.0], [59.0, 82.0, 139.0], [33.0, 145.0, 140.0], [94.0, 201.0, 98.0], [253.0, 231.0, 37.0]];
-    let position = value.clamp(0.0, 1.0) * 4.0;
-    let i = (position as usize).min(3);
-    let t = position - i as f64;
-    std::array::from_fn(|c| (STOPS[i][c] * (1.0 - t) + STOPS[i + 1][c] * t) as u8)
-}
-
 /// Bounds of points: low and high corner.
 fn bounds(points: impl Iterator<Item = [f64; 2]>) -> Option<([f64; 2], [f64; 2])> {
     points.fold(None, |so_far, p| {

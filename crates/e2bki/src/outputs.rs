@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::map::{PrimitiveSet, Recipe};
 use crate::mapper::Mapper;
 use crate::primitive::{Ellipsoid, Sums};
+use crate::state::PrimitiveState;
 use crate::view::{Beliefs, Cells, Lattice, LiveVoxel, Voxels, query, rasterise};
 
 /// A primitive of the map.
@@ -72,6 +73,13 @@ impl<'a> Primitive<'a> {
     /// Mean distance from the sensor, metres (paper: δ).
     pub fn range(&self) -> f64 {
         self.sums().mean_range()
+    }
+
+    /// All that it holds, to be kept elsewhere.
+    pub fn state(&self) -> PrimitiveState {
+        let core = self.set.core(self.slot);
+        let log_evidence = self.set.log_evidence(self.slot).to_vec();
+        PrimitiveState { id: core.id, muted: core.muted, sums: core.sums, log_evidence }
     }
 
     /// Kernel reach ℓβe^{1−u}, metres; 0 for a muted primitive.

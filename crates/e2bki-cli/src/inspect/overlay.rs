@@ -4,7 +4,7 @@ use e2bki_data::{Dataset, VOID, parse};
 use image::{Rgb, RgbImage};
 
 use super::facts::Facts;
-use crate::pictures::heat;
+use e2bki_store::heat;
 
 /// Colour of points without a class.
 const NONE: [u8; 3] = [255, 255, 255];

@@ -5,15 +5,14 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use e2bki::SemanticMapper;
+use e2bki_store::{ExportOptions, Format};
 
 use super::method::Map;
-use crate::demo::write::write_ply;
 
 /// Refuses a file that could not be written, before any work is done.
 pub(crate) fn check(path: &Path) -> Result<()> {
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    if !extension.eq_ignore_ascii_case("ply") {
-        bail!("{}: maps are written as .ply", path.display());
+    if !is_ply(path) && !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("e2bki")) {
+        bail!("{}: maps are written as .e2bki (to go on with) or .ply (to look at)", path.display());
     }
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
@@ -26,10 +25,23 @@ pub(crate) fn check(path: &Path) -> Result<()> {
 /// Writes the map: primitives of ours, voxels of the others.
 pub(crate) fn write_map(map: &Map, path: &Path) -> Result<()> {
     match map {
-        Map::Primitives(map) => write_ply(map, path),
-        Map::Voxels(map) => write_voxels(map.as_ref(), path),
+        Map::Primitives(map) if is_ply(path) => {
+            e2bki_store::export(map, Format::Ply, path, &ExportOptions::default())?;
+            Ok(())
+        }
+        Map::Primitives(map) => {
+            e2bki_store::save(map, path)?;
+            Ok(())
+        }
+        Map::Voxels(map) if is_ply(path) => {
+            write_voxels(map.as_ref(), path).with_context(|| format!("cannot write {}", path.display()))
+        }
+        Map::Voxels(_) => bail!("{}: maps of this method are written as .ply only", path.display()),
     }
-    .with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn is_ply(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("ply"))
 }
 
 /// Voxels as a binary PLY point cloud: centre, class colour, class, variance.

@@ -1,0 +1,50 @@
+//! What the commands on map files share.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use e2bki::{Config, Mapper};
+use e2bki_store::{Folder, MapFile, is_folder};
+
+/// A finding of a command that did its work: exit code 1.
+#[derive(Debug)]
+pub(crate) struct Finding(pub(crate) String);
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Finding {}
+
+/// A map without its live voxels, from a file or a folder; of a file only what beliefs in the box depend on.
+pub(crate) fn load(path: &Path, region: Option<([f64; 3], [f64; 3])>) -> Result<Mapper> {
+    let plain = |header: &e2bki_store::Header| Config { live_voxels: false, ..header.config.clone() };
+    if is_folder(path) {
+        let folder = Folder::open(path)?;
+        let config = plain(folder.header());
+        return Ok(folder.load_as(config)?);
+    }
+    let mut file = MapFile::open(path)?;
+    let config = plain(file.header());
+    Ok(file.load_as(config, |tile| region.is_none_or(|(low, high)| tile.matters_in(low, high)))?)
+}
+
+/// Exactly N numbers, separated by commas or spaces.
+pub(crate) fn numbers<const N: usize>(text: &str, what: &str) -> Result<[f64; N]> {
+    let all = text
+        .split([',', ' ', '\t', '\n', '\r', ';'])
+        .filter(|part| !part.is_empty())
+        .map(|part| part.parse::<f64>().with_context(|| format!("{what}: `{part}` is not a number")))
+        .collect::<Result<Vec<f64>>>()?;
+    match all.try_into() {
+        Ok(numbers) => Ok(numbers),
+        Err(all) => bail!("{what} takes {N} numbers; got {}", all.len()),
+    }
+}
+
+/// Bytes for people.
+pub(crate) fn megabytes(bytes: u64) -> String {
+    if bytes < 1_000_000 { format!("{:.1} kB", bytes as f64 / 1e3) } else { format!("{:.1} MB", bytes as f64 / 1e6) }
+}

@@ -1,0 +1,95 @@
+//! `e2bki merge`: one map of several.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use e2bki::{Config, Pose};
+use e2bki_store::{Input, MergeOptions};
+
+use crate::{maps, table};
+
+/// Merge maps of several drives or robots into one
+#[derive(Args)]
+#[command(after_help = "Examples:\n  e2bki merge monday.e2bki tuesday.e2bki -o week.e2bki\n  \
+    e2bki merge a.e2bki b.e2bki -o ab.e2bki --transform b.e2bki=b-in-a.txt\n  \
+    e2bki merge arrays.npz -o map.e2bki        # import what `export --format npz` wrote\n\n\
+    Classes are matched by name. The order of the maps does not matter. A transform is 12 numbers (three rows of a \
+    rotation and a translation) or 16, in a file or inline, that take the map's coordinates to the merged ones.")]
+pub(crate) struct Options {
+    /// Map files or folders, or NumPy archives written by export
+    #[arg(required = true)]
+    maps: Vec<PathBuf>,
+    /// Map file to write
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+    /// Where a map lies in the merged one: MAP=FILE or MAP=12 numbers (may be repeated)
+    #[arg(long, value_name = "MAP=MOTION")]
+    transform: Vec<String>,
+    /// Merge even if a drive is in two of the maps: its evidence counts twice
+    #[arg(long)]
+    allow_duplicates: bool,
+    /// Parameters of the merged map, if those of the maps differ
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Write a summary as JSON (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let mut inputs: Vec<Input> =
+        options.maps.iter().map(|path| Input { path: path.clone(), world_from_map: Pose::IDENTITY }).collect();
+    for text in &options.transform {
+        let (name, motion) =
+            text.split_once('=').with_context(|| format!("--transform takes MAP=MOTION; got `{text}`"))?;
+        let Some(input) = inputs.iter_mut().find(|input| input.path.as_os_str() == name) else {
+            bail!("--transform names `{name}`, which is not among the maps to merge");
+        };
+        input.world_from_map = motion_of(motion).with_context(|| format!("--transform of {name}"))?;
+    }
+    let config = match &options.config {
+        None => None,
+        Some(path) => {
+            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            Some(Config::from_toml(&text).with_context(|| format!("in {}", path.display()))?)
+        }
+    };
+    let how = MergeOptions { allow_duplicates: options.allow_duplicates, config };
+    let merged = e2bki_store::merge(&inputs, &how, &options.out)?;
+    table::print(&[
+        vec!["merged".into(), options.out.display().to_string()],
+        vec!["maps".into(), inputs.len().to_string()],
+        vec!["primitives before".into(), merged.rows_before.to_string()],
+        vec!["primitives after".into(), merged.rows.to_string()],
+        vec!["classes".into(), merged.header.classes.names().join(", ")],
+        vec!["sources".into(), merged.header.sources.join(", ")],
+    ])?;
+    if let Some(path) = &options.json {
+        let value = serde_json::json!({
+            "out": options.out, "maps": options.maps, "primitives_before": merged.rows_before,
+            "primitives": merged.rows, "classes": merged.header.classes.names(), "sources": merged.header.sources,
+        });
+        table::write_json(path, &value)?;
+    }
+    Ok(())
+}
+
+/// A motion from numbers, or from a file of numbers.
+fn motion_of(text: &str) -> Result<Pose> {
+    let path = std::path::Path::new(text);
+    let text = if path.is_file() {
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?
+    } else {
+        text.to_string()
+    };
+    let rows = match maps::numbers::<16>(&text, "a motion") {
+        Ok(all) => std::array::from_fn(|row| std::array::from_fn(|column| all[4 * row + column])),
+        Err(_) => {
+            let all = maps::numbers::<12>(&text, "a motion (or the name of a file that exists)")?;
+            let row = |row: usize| -> [f64; 4] { std::array::from_fn(|column| all[4 * row + column]) };
+            [row(0), row(1), row(2), [0.0, 0.0, 0.0, 1.0]]
+        }
+    };
+    Ok(Pose::from_matrix(rows)?)
+}

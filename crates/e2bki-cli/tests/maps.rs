@@ -1,0 +1,106 @@
+//! Commands on map files as a user meets them.
+
+#![allow(clippy::expect_used)] // a test may fail loudly
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn e2bki(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_e2bki")).args(arguments).output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn name(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// The golden map of the store: small, and of more than one tile.
+fn golden() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../e2bki-store/tests/golden/version-1.e2bki")
+}
+
+#[test]
+fn a_whole_map_is_described_checked_queried_and_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let map = golden();
+    let info = e2bki(&["info", name(&map), "--json", "-"]);
+    assert!(info.status.success(), "{}", text(&info.stderr));
+    let printed = text(&info.stdout);
+    assert!(printed.contains("golden drive") && printed.contains("road, grass, wall, pole, bush"), "{printed}");
+    assert!(text(&e2bki(&["info", name(&map), "--config"]).stdout).contains("gated = \"mute\""));
+    assert_eq!(e2bki(&["check", name(&map)]).status.code(), Some(0));
+    let csv = folder.path().join("map.csv");
+    assert!(e2bki(&["export", name(&map), "-o", name(&csv)]).status.success());
+    let rows = std::fs::read_to_string(&csv).unwrap();
+    let row: Vec<&str> = rows.lines().nth(1).unwrap().split(',').collect();
+    let at = format!("{},{},{}", row[1], row[2], row[3]);
+    let answer = e2bki(&["query", name(&map), "--at", &at, "--at", "900,900,900"]);
+    assert!(text(&answer.stdout).contains("unobserved"), "{}", text(&answer.stderr));
+    let points = folder.path().join("points.txt");
+    std::fs::write(&points, format!("# places\n{}\n", at.replace(',', " "))).unwrap();
+    let json = e2bki(&["query", name(&map), "--points", name(&points), "--json", "-"]);
+    let value: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(value["answers"].as_array().unwrap().len(), 1);
+    assert_eq!(value["answers"][0]["alpha"].as_array().unwrap().len(), 5);
+    // Out to NumPy and back is the same map.
+    let (npz, again) = (folder.path().join("map.npz"), folder.path().join("again.e2bki"));
+    assert!(e2bki(&["export", name(&map), "-o", name(&npz)]).status.success());
+    let merged = e2bki(&["merge", name(&npz), "-o", name(&again)]);
+    assert!(merged.status.success(), "{}", text(&merged.stderr));
+    let second = folder.path().join("second.csv");
+    assert!(e2bki(&["export", name(&again), "-o", name(&second)]).status.success());
+    assert_eq!(rows, std::fs::read_to_string(&second).unwrap());
+}
+
+#[test]
+fn damage_is_a_finding_and_recovery_states_its_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let (broken, saved) = (folder.path().join("broken.e2bki"), folder.path().join("saved.e2bki"));
+    let mut bytes = std::fs::read(golden()).unwrap();
+    bytes.truncate(bytes.len() * 6 / 10);
+    std::fs::write(&broken, &bytes).unwrap();
+    let check = e2bki(&["check", name(&broken)]);
+    assert_eq!(check.status.code(), Some(1));
+    assert!(text(&check.stdout).contains("at byte"), "{}", text(&check.stdout));
+    assert_eq!(e2bki(&["info", name(&broken)]).status.code(), Some(2));
+    let recovered = e2bki(&["recover", name(&broken), "-o", name(&saved)]);
+    assert_eq!(recovered.status.code(), Some(1), "{}", text(&recovered.stderr));
+    assert!(text(&recovered.stdout).contains("lost:"));
+    assert_eq!(e2bki(&["check", name(&saved)]).status.code(), Some(0));
+    // Nothing lost of a whole one; nothing to be saved from what never was one.
+    assert_eq!(e2bki(&["recover", name(&golden()), "-o", name(&saved)]).status.code(), Some(0));
+    std::fs::write(&broken, "no map").unwrap();
+    assert_eq!(e2bki(&["recover", name(&broken), "-o", name(&saved)]).status.code(), Some(2));
+    assert_eq!(e2bki(&["check", name(&broken)]).status.code(), Some(2));
+}
+
+#[test]
+fn mistakes_with_maps_end_with_code_two_and_a_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.ply");
+    let map = golden();
+    let (map, out) = (name(&map), name(&out));
+    for (arguments, hint) in [
+        (vec!["info", "no-such-map"], "no-such-map"),
+        (vec!["export", map, "-o", "out"], "--format"),
+        (vec!["export", map, "-o", out, "--format", "obj"], "splat"),
+        (vec!["export", map, "-o", out, "--region", "1,2,3"], "4 numbers"),
+        (vec!["export", map, "-o", out, "--region=5000,5000,5001,5001"], "nothing to export"),
+        (vec!["export", map, "-o", out, "--resolution", "0", "--format", "voxels"], "0.005 to 10"),
+        (vec!["export", map, "-o", out, "--format", "grid", "--cost", "lava=3"], "lava"),
+        (vec!["query", map], "--at"),
+        (vec!["query", map, "--at", "1,2,x"], "`x` is not a number"),
+        (vec!["merge", map, map, "-o", out], "golden drive"),
+        (vec!["merge", map, "-o", out, "--transform", "other=1"], "not among the maps"),
+        (vec!["recover", map, "-o", map], "another name"),
+    ] {
+        let output = e2bki(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let message = text(&output.stderr);
+        assert!(message.contains(hint) && !message.contains("panicked"), "{arguments:?}: {message}");
+    }
+    assert!(!Path::new(out).exists());
+}

@@ -1,0 +1,144 @@
+//! What a map file says of itself, as JSON that people and other programs can read.
+
+use std::path::Path;
+
+use e2bki::{ClassSet, Config, Mapper};
+use serde::{Deserialize, Serialize};
+
+use crate::FORMAT_VERSION;
+use crate::error::{Error, Result};
+
+/// Side of a tile, metres: a tile is a square of the ground with everything above and below it.
+pub(crate) const TILE_M: i32 = 32;
+
+/// What identifies our files among all Parquet files.
+const FORMAT: &str = "e2bki map";
+
+/// What a map file holds besides primitives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Header {
+    /// Names and colours of the classes.
+    pub classes: ClassSet,
+    /// The parameters that the map was made with.
+    pub config: Config,
+    /// Frames inserted so far.
+    pub frames: u64,
+    /// The id that the next primitive gets.
+    pub next_id: u64,
+    /// The drives that went in: a name given by the user, or a hash of what was first saved. Sorted.
+    pub sources: Vec<String>,
+}
+
+/// One tile of a map file: a row group, and what is known of it without reading it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TileInfo {
+    /// Coordinates: the tile covers x from 32 t₀ to 32 (t₀ + 1) metres, and y likewise.
+    pub tile: [i32; 2],
+    /// Primitives. A crowded tile is several entries.
+    pub rows: u32,
+    /// Where its record begins.
+    pub offset: u64,
+    /// Bytes of each column, in order, right after the record.
+    pub lengths: Vec<u32>,
+    /// XXH3 of the columns' bytes.
+    pub hash: u64,
+    /// Lowest corner of the box outside of which no belief depends on the tile, whole metres.
+    pub low: [i32; 3],
+    /// Its highest corner.
+    pub high: [i32; 3],
+}
+
+impl TileInfo {
+    /// Bytes of all columns.
+    pub fn bytes(&self) -> u64 {
+        self.lengths.iter().map(|length| u64::from(*length)).sum()
+    }
+
+    /// Whether a belief inside of a box can depend on the tile.
+    pub fn matters_in(&self, low: [f64; 3], high: [f64; 3]) -> bool {
+        (0..3).all(|i| f64::from(self.low[i]) <= high[i] && f64::from(self.high[i]) >= low[i])
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Version {
+    format: String,
+    version: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Class {
+    name: String,
+    color: [u8; 3],
+}
+
+/// The header as it is written.
+#[derive(Serialize, Deserialize)]
+struct Text {
+    format: String,
+    version: u32,
+    written_by: String,
+    tile_m: i32,
+    classes: Vec<Class>,
+    frames: u64,
+    next_id: u64,
+    sources: Vec<String>,
+    config: String,
+}
+
+/// The index as it is written.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Index {
+    /// A copy of the header: a file may lose its beginning.
+    pub(super) header: String,
+    pub(super) footer_hash: u64,
+    pub(super) footer_len: u32,
+    pub(super) tiles: Vec<TileInfo>,
+}
+
+impl Header {
+    /// The header of a map.
+    pub fn of(map: &Mapper, sources: &[String]) -> Self {
+        let mut sources = sources.to_vec();
+        sources.sort();
+        sources.dedup();
+        let (classes, config) = (map.classes().clone(), map.config().clone());
+        Self { classes, config, frames: map.frames(), next_id: map.next_id(), sources }
+    }
+
+    pub(crate) fn to_json(&self) -> Result<String> {
+        let classes = self.classes.names().iter().zip(self.classes.colors());
+        let text = Text {
+            format: FORMAT.into(),
+            version: FORMAT_VERSION,
+            written_by: format!("e2bki {}", env!("CARGO_PKG_VERSION")),
+            tile_m: TILE_M,
+            classes: classes.map(|(name, color)| Class { name: name.clone(), color: *color }).collect(),
+            frames: self.frames,
+            next_id: self.next_id,
+            sources: self.sources.clone(),
+            config: self.config.to_toml(),
+        };
+        serde_json::to_string(&text).map_err(|e| Error::Refused(format!("cannot write the header: {e}")))
+    }
+
+    /// Reads what [`Self::to_json`] wrote; `offset` is where it stands in the file.
+    pub(crate) fn from_json(text: &[u8], path: &Path, offset: u64) -> Result<Self> {
+        let damaged = |what: String| Error::Damaged { path: path.into(), part: "the header".into(), offset, what };
+        let version: Version = serde_json::from_slice(text).map_err(|e| damaged(e.to_string()))?;
+        if version.format != FORMAT {
+            return Err(Error::Foreign { path: path.into(), what: format!("it says it is {:?}", version.format) });
+        }
+        if version.version > FORMAT_VERSION {
+            return Err(Error::Newer { path: path.into(), found: version.version, known: FORMAT_VERSION });
+        }
+        let text: Text = serde_json::from_slice(text).map_err(|e| damaged(e.to_string()))?;
+        if text.tile_m != TILE_M {
+            return Err(damaged(format!("tiles of {} m; format version 1 has {TILE_M} m", text.tile_m)));
+        }
+        let classes = ClassSet::new(text.classes.into_iter().map(|class| (class.name, class.color)))
+            .map_err(Error::contents(path))?;
+        let config = Config::from_toml(&text.config).map_err(Error::contents(path))?;
+        Ok(Self { classes, config, frames: text.frames, next_id: text.next_id, sources: text.sources })
+    }
+}

@@ -1,0 +1,43 @@
+//! The map file: Parquet to the world, with records around its row groups that make every byte accountable.
+//!
+//! ```text
+//! PAR1
+//! record HEAD            classes, configuration, frames, sources
+//! record TILE, columns   one row group; as often as there are tiles
+//! record INDX            a copy of HEAD, where every tile is, its hash, the hash of the footer
+//! end mark               where INDX is
+//! Parquet footer, its length, PAR1
+//! ```
+//!
+//! Parquet readers find everything through the footer and skip the records. Our reader never looks into the footer: it
+//! takes the records, verifies each before it is used, and holds every size against the bytes that are there.
+
+mod check;
+mod columns;
+mod delta;
+mod header;
+mod parquet;
+mod read;
+mod record;
+mod recover;
+mod thrift;
+mod tile;
+mod write;
+
+pub use check::{Checked, check};
+pub(crate) use header::TILE_M;
+pub use header::{Header, TileInfo};
+pub use read::{MapFile, load, load_region};
+pub(crate) use record::{unwrap_manifest, wrap_manifest};
+pub use recover::{Recovered, recover};
+pub(crate) use tile::tile_of;
+pub(crate) use write::{grouped, save_states, write_map};
+pub use write::{save, save_with};
+
+/// Four bytes at both ends of a Parquet file.
+const MAGIC: [u8; 4] = *b"PAR1";
+
+/// Hash of every checked part.
+fn hash(bytes: &[u8]) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(bytes)
+}

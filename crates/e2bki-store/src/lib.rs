@@ -1,0 +1,35 @@
+//! Maps as files: saved whole or not at all, loaded in full or by region, checked, recovered, merged and exported.
+//!
+//! A map file is a plain Parquet file with one row group per tile of the world, so that pyarrow, pandas and DuckDB open
+//! it directly; the format is described in `docs/map-format.md`. What is loaded goes on exactly as if it had never been
+//! saved.
+//!
+//! ```no_run
+//! # fn main() -> e2bki_store::Result<()> {
+//! let mut map = e2bki_store::load("street.e2bki")?;
+//! // … insert more frames …
+//! e2bki_store::save(&map, "street.e2bki")?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod atomic;
+mod error;
+mod export;
+mod file;
+mod folder;
+mod merge;
+mod rolling;
+mod transform;
+
+pub use atomic::write_atomically;
+pub use error::{Error, Result};
+pub use export::{CostTable, ExportOptions, Format, export, heat, import_npz};
+pub use file::{Checked, Header, MapFile, Recovered, TileInfo, check, load, load_region, recover, save, save_with};
+pub use folder::{Folder, Written, is_folder};
+pub use merge::{Input, MergeOptions, Merged, merge};
+pub use rolling::RollingMapper;
+pub use transform::transformed;
+
+/// The version of the format that this program writes, and the newest that it reads.
+pub const FORMAT_VERSION: u32 = 1;

@@ -1,0 +1,265 @@
+//! Maps larger than memory: what is far from the robot goes to a folder and comes back when the robot does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use e2bki::config::Posterior;
+use e2bki::primitive::block_of;
+use e2bki::{Belief, ClassSet, Config, Frame, FrameReport, Mapper, PrimitiveState};
+
+use crate::error::{Error, Result};
+use crate::file::{Header, TILE_M, tile_of};
+use crate::folder::{Folder, Written};
+
+/// Share of the budget at which tiles go out: a frame's own growth must still fit.
+const FULL: f64 = 0.75;
+
+/// A mapper that keeps to a byte budget. Frames change it, and it answers, exactly as one without a budget.
+#[derive(Debug)]
+pub struct RollingMapper {
+    map: Mapper,
+    folder: Folder,
+    budget: usize,
+    /// Tiles whose primitives are in memory; all others are in the folder.
+    resident: BTreeSet<[i32; 2]>,
+    /// Bytes that a primitive took, with its share of the index and the views, when there were most of them.
+    per_primitive: f64,
+    most: usize,
+    peak: usize,
+}
+
+/// Tiles from a low to a high corner, both included.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Area {
+    low: [i32; 2],
+    high: [i32; 2],
+}
+
+impl Area {
+    /// Tiles that meet a box on the ground.
+    fn around(low: [f64; 2], high: [f64; 2]) -> Self {
+        let side = f64::from(TILE_M);
+        Self { low: low.map(|v| (v / side).floor() as i32), high: high.map(|v| (v / side).floor() as i32) }
+    }
+
+    fn grown(self, tiles: i32) -> Self {
+        Self { low: self.low.map(|v| v - tiles), high: self.high.map(|v| v + tiles) }
+    }
+
+    fn holds(&self, tile: [i32; 2]) -> bool {
+        (0..2).all(|i| (self.low[i]..=self.high[i]).contains(&tile[i]))
+    }
+
+    /// Its corners in the world. Boxes of the map include their high corner, which belongs to the next tile.
+    fn corners(&self) -> ([f64; 3], [f64; 3]) {
+        let edge = |v: i32| f64::from(v) * f64::from(TILE_M);
+        let [x, y] = self.high.map(|v| edge(v + 1).next_down());
+        ([edge(self.low[0]), edge(self.low[1]), f64::NEG_INFINITY], [x, y, f64::INFINITY])
+    }
+}
+
+impl RollingMapper {
+    /// An empty map that keeps to `budget` bytes and spills to a new folder.
+    pub fn create(classes: ClassSet, config: Config, folder: impl AsRef<Path>, budget: usize) -> Result<Self> {
+        let map = Mapper::new(classes, config)?;
+        if map.config().posterior != Posterior::Refined {
+            return Err(Error::Refused("an accumulated posterior cannot be taken apart and spilled".into()));
+        }
+        let folder = Folder::create(folder, Header::of(&map, &[]))?;
+        Ok(Self { map, folder, budget, resident: BTreeSet::new(), per_primitive: 0.0, most: 0, peak: 0 })
+    }
+
+    /// Goes on with a map in a folder; nothing is loaded before it is needed.
+    pub fn open(folder: impl AsRef<Path>, budget: usize) -> Result<Self> {
+        let folder = Folder::open(folder)?;
+        let Header { classes, config, frames, next_id, .. } = folder.header().clone();
+        let map = Mapper::restore(classes, config, frames, next_id, Vec::new())?;
+        Ok(Self { map, folder, budget, resident: BTreeSet::new(), per_primitive: 0.0, most: 0, peak: 0 })
+    }
+
+    /// Adds a frame: first everything near its points comes back, then it is inserted, then what is far goes out.
+    pub fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
+        frame.check(self.map.classes().len())?;
+        let Some(needed) = self.needed_by(frame) else { return Ok(self.map.insert(frame)?) };
+        self.make_room(needed)?;
+        self.bring(|tile| needed.holds(tile))?;
+        let report = self.map.insert(frame)?;
+        // Its primitives lie inside of the area, whose other tiles are all in memory.
+        for x in needed.low[0]..=needed.high[0] {
+            self.resident.extend((needed.low[1]..=needed.high[1]).map(|y| [x, y]));
+        }
+        self.measure();
+        self.make_room(needed)?;
+        Ok(report)
+    }
+
+    /// Tiles that a frame may change or look at.
+    fn needed_by(&self, frame: &Frame<'_>) -> Option<Area> {
+        let config = self.map.config();
+        let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+        for point in frame.points {
+            let point = point.map(f64::from);
+            let range = point.iter().map(|v| v * v).sum::<f64>().sqrt();
+            // What the map drops must not bring tiles in; not a number is dropped too.
+            if !(range > 0.0 && range <= config.max_range.min(e2bki::WORLD_LIMIT_M)) {
+                continue;
+            }
+            let world = frame.world_from_sensor.apply(point);
+            for i in 0..2 {
+                low[i] = low[i].min(world[i]);
+                high[i] = high[i].max(world[i]);
+            }
+        }
+        // A fresh primitive makes its neighbours take part in refinement, they look at theirs, and merging moves means.
+        let margin = 4.0 * config.consistency_radius + 2.0 * config.cell_size + 1.0;
+        (low[0] <= high[0]).then(|| Area::around(low.map(|v| v - margin), high.map(|v| v + margin)))
+    }
+
+    /// Sends tiles outside of an area to the folder if what will be in it would not fit besides them.
+    fn make_room(&mut self, needed: Area) -> Result<()> {
+        let coming: u64 = (self.folder.tiles.values())
+            .filter(|entry| needed.holds(entry.tile) && !self.resident.contains(&entry.tile))
+            .map(|entry| entry.rows)
+            .sum();
+        let limit = FULL * self.budget as f64;
+        // Keeping a ring around spares the way out and back in.
+        for ring in [2, 1, 0] {
+            let expected = (self.map.len() as f64 + coming as f64) * self.per_primitive;
+            if expected <= limit {
+                return Ok(());
+            }
+            self.spill_outside(needed.grown(ring))?;
+        }
+        let expected = (self.map.len() as f64 + coming as f64) * self.per_primitive;
+        if expected <= self.budget as f64 {
+            return Ok(());
+        }
+        Err(Error::Refused(format!(
+            "what this frame touches takes about {:.0} MB, more than the budget of {:.0} MB: raise it, or lower max_range",
+            expected / 1e6,
+            self.budget as f64 / 1e6
+        )))
+    }
+
+    fn spill_outside(&mut self, kept: Area) -> Result<()> {
+        let (low, high) = kept.corners();
+        let gone = self.map.take_outside(low, high);
+        let mut tiles: BTreeMap<[i32; 2], Vec<PrimitiveState>> = BTreeMap::new();
+        for state in &gone {
+            let tile = tile_of(state.sums.origin);
+            if !tiles.contains_key(&tile) && !self.resident.contains(&tile) {
+                // Never expected; but what the folder has of the tile must not be lost if it happens.
+                tiles.insert(tile, self.folder.read(tile)?);
+            }
+            tiles.entry(tile).or_default().push(state.clone());
+        }
+        let header = Header::of(&self.map, &self.folder.header().sources);
+        if let Err(error) = self.folder.put_all(tiles, &header) {
+            // A full disk loses nothing: what could not be written stays in memory.
+            self.map.put_back(gone)?;
+            return Err(error);
+        }
+        let left: Vec<[i32; 2]> = self.resident.iter().copied().filter(|tile| !kept.holds(*tile)).collect();
+        for tile in left {
+            self.resident.remove(&tile);
+            // A tile whose last primitive was pruned while it was here is not a tile any more.
+            if !gone.iter().any(|state| tile_of(state.sums.origin) == tile) {
+                self.folder.tiles.remove(&tile);
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings tiles from the folder.
+    fn bring(&mut self, wanted: impl Fn([i32; 2]) -> bool) -> Result<()> {
+        let tiles: Vec<[i32; 2]> =
+            self.folder.tiles.keys().copied().filter(|tile| wanted(*tile) && !self.resident.contains(tile)).collect();
+        let mut states = Vec::new();
+        for tile in &tiles {
+            states.extend(self.folder.read(*tile)?);
+        }
+        if !tiles.is_empty() {
+            self.map.put_back(states)?;
+            self.resident.extend(tiles);
+            self.measure();
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self) {
+        let bytes = self.map.byte_size().total();
+        self.peak = self.peak.max(bytes);
+        // Storage that was made once is kept for what comes next, so only a map larger than ever tells a primitive's size.
+        if self.map.len() > self.most {
+            self.most = self.map.len();
+            self.per_primitive = bytes as f64 / self.most as f64;
+        }
+    }
+
+    /// Beliefs at world positions, bringing in what they depend on, tile by tile.
+    pub fn query(&mut self, points: &[[f64; 3]]) -> Result<Vec<Belief>> {
+        let tile = |i: usize| tile_of(block_of(points[i]));
+        let mut order: Vec<usize> = (0..points.len()).collect();
+        order.sort_by_key(|i| tile(*i));
+        let mut beliefs: Vec<(usize, Belief)> = Vec::with_capacity(points.len());
+        for group in order.chunk_by(|a, b| tile(*a) == tile(*b)) {
+            let places: Vec<[f64; 3]> = group.iter().map(|i| points[*i]).collect();
+            let bound = |get: fn(f64, f64) -> f64, start: f64| -> [f64; 3] {
+                std::array::from_fn(|axis| places.iter().map(|p| p[axis]).fold(start, get))
+            };
+            let (low, high) = (bound(f64::min, f64::INFINITY), bound(f64::max, f64::NEG_INFINITY));
+            let matters: BTreeSet<[i32; 2]> = (self.folder.tiles.values())
+                .filter(|entry| {
+                    (0..3).all(|i| f64::from(entry.low[i]) <= high[i] && f64::from(entry.high[i]) >= low[i])
+                })
+                .map(|entry| entry.tile)
+                .collect();
+            self.make_room(Area { low: tile(group[0]), high: tile(group[0]) })?;
+            self.bring(|tile| matters.contains(&tile))?;
+            beliefs.extend(group.iter().copied().zip(self.map.query(&places).iter()));
+        }
+        beliefs.sort_unstable_by_key(|(i, _)| *i);
+        Ok(beliefs.into_iter().map(|(_, belief)| belief).collect())
+    }
+
+    /// Writes what changed since the last time and makes the folder the map as it is now.
+    pub fn save(&mut self) -> Result<Written> {
+        let mut tiles: BTreeMap<[i32; 2], Vec<PrimitiveState>> = BTreeMap::new();
+        for primitive in self.map.primitives() {
+            tiles.entry(tile_of(primitive.sums().origin)).or_default().push(primitive.state());
+        }
+        let header = Header::of(&self.map, &self.folder.header().sources);
+        let resident = &self.resident;
+        self.folder.tiles.retain(|tile, _| !resident.contains(tile) || tiles.contains_key(tile));
+        let written = self.folder.put_all(tiles, &header)?;
+        self.folder.commit(Some(header))?;
+        Ok(written)
+    }
+
+    /// The whole map in memory, without a budget.
+    pub fn into_map(mut self) -> Result<Mapper> {
+        self.bring(|_| true)?;
+        Ok(self.map)
+    }
+
+    /// The part of the map that is in memory.
+    pub fn resident(&self) -> &Mapper {
+        &self.map
+    }
+
+    /// Most bytes that were in memory so far.
+    pub fn peak_bytes(&self) -> usize {
+        self.peak
+    }
+
+    /// Primitives in memory and in the folder.
+    pub fn len(&self) -> u64 {
+        let away = self.folder.tiles.values().filter(|entry| !self.resident.contains(&entry.tile));
+        self.map.len() as u64 + away.map(|entry| entry.rows).sum::<u64>()
+    }
+
+    /// Whether there are no primitives.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

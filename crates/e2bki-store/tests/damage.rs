@@ -1,0 +1,224 @@
+//! Damaged, foreign and hostile files: an error, or exactly the same map; never a panic, never a different map.
+
+#[path = "../../e2bki/tests/common/mod.rs"]
+mod common;
+
+use std::path::Path;
+
+use common::{drive, map_of};
+use e2bki::{Config, PrimitiveState};
+use e2bki_store::{Error, Folder, Header, MapFile, check, recover, save, save_with};
+use proptest::prelude::*;
+
+/// A map of a few tiles, as bytes, and what is in it.
+fn sample() -> (Vec<u8>, Vec<PrimitiveState>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map");
+    let (map, _) = map_of(&drive(70, 120), &Config { live_voxels: false, ..Config::default() });
+    save_with(&map, &["drive".into()], &path).unwrap();
+    (std::fs::read(&path).unwrap(), sorted(map.states().collect()))
+}
+
+fn sorted(mut states: Vec<PrimitiveState>) -> Vec<PrimitiveState> {
+    states.sort_by_key(|state| state.id);
+    states
+}
+
+/// What is read from bytes, if anything.
+fn read(bytes: Vec<u8>) -> Result<Vec<PrimitiveState>, Error> {
+    let mut file = MapFile::of_bytes(bytes, "map")?;
+    Ok(sorted(file.read_tiles(|_| true)?))
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_an_error_or_changes_nothing() {
+    let (bytes, states) = sample();
+    let (mut refused, mut harmless) = (0, 0);
+    // Both ends densely, where the records, the index and the footer are; the rest at every 97th byte.
+    let ends = (0..600).chain(bytes.len() - 600..bytes.len());
+    for at in ends.chain((600..bytes.len() - 600).step_by(97)) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1 << (at % 8);
+        match read(damaged) {
+            Err(error) => {
+                refused += 1;
+                let text = error.to_string();
+                assert!(text.contains("map") && !text.is_empty(), "{text}");
+            }
+            Ok(found) => {
+                harmless += 1;
+                assert_eq!(found, states, "byte {at} changed the map silently");
+            }
+        }
+    }
+    // Every byte is covered by a hash or compared with what it must be.
+    assert_eq!(harmless, 0, "{refused} refused");
+}
+
+#[test]
+fn a_file_cut_off_anywhere_is_refused_and_its_whole_tiles_are_recovered() {
+    let (bytes, states) = sample();
+    let folder = tempfile::tempdir().unwrap();
+    let (cut, out) = (folder.path().join("cut"), folder.path().join("out"));
+    for part in 0..40 {
+        let len = bytes.len() * part / 40;
+        assert!(read(bytes[..len].to_vec()).is_err(), "{len} of {} bytes", bytes.len());
+        std::fs::write(&cut, &bytes[..len]).unwrap();
+        match recover(&cut, &out) {
+            Err(error) => assert!(part < 3, "{part}: {error}"),
+            Ok(recovered) => {
+                // Near the end only the footer is gone, and the index still tells that nothing else is.
+                match recovered.rows_lost {
+                    Some(lost) => assert_eq!(recovered.rows + lost, states.len() as u64),
+                    None => assert!(!recovered.lost.is_empty()),
+                }
+                let found = sorted(MapFile::open(&out).unwrap().read_tiles(|_| true).unwrap());
+                assert_eq!(found.len() as u64, recovered.rows);
+                assert!(
+                    found
+                        .iter()
+                        .all(|state| states.binary_search_by_key(&state.id, |s| s.id).map(|i| &states[i]) == Ok(state))
+                );
+                assert!(check(&out).unwrap().findings.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn one_damaged_tile_costs_that_tile_and_the_loss_is_stated() {
+    let (mut bytes, states) = sample();
+    let file = MapFile::of_bytes(bytes.clone(), "map").unwrap();
+    assert!(file.tiles().len() > 3);
+    let victim = file.tiles()[1].clone();
+    // In the middle of its columns, well after its record.
+    bytes[(victim.offset + 900 + victim.bytes() / 2) as usize] ^= 4;
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("map"), folder.path().join("saved"));
+    std::fs::write(&path, &bytes).unwrap();
+    let checked = check(&path).unwrap();
+    assert_eq!(checked.findings.len(), 1);
+    let text = checked.findings[0].to_string();
+    assert!(text.contains(&format!("tile {:?}", victim.tile)) && text.contains("at byte"), "{text}");
+    let recovered = recover(&path, &out).unwrap();
+    assert_eq!(recovered.rows_lost, Some(u64::from(victim.rows)));
+    assert_eq!(recovered.rows + u64::from(victim.rows), states.len() as u64);
+    assert!(recovered.lost[0].contains(&format!("{:?}", victim.tile)), "{:?}", recovered.lost);
+    assert!(check(&out).unwrap().findings.is_empty());
+    // The record of a tile, the header and the index may go too: the tiles are still found.
+    for start in [victim.offset, 4, bytes.len() as u64 - 40] {
+        let mut worse = bytes.clone();
+        worse[start as usize..start as usize + 30].fill(0xaa);
+        std::fs::write(&path, &worse).unwrap();
+        let recovered = recover(&path, &out).unwrap();
+        assert_eq!(recovered.rows + u64::from(victim.rows), states.len() as u64);
+    }
+}
+
+#[test]
+fn foreign_newer_missing_and_forbidden_files_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let open = |path: &Path| MapFile::open(path).err().unwrap();
+    assert!(matches!(open(&path), Error::Io { .. }));
+    for bytes in [&b""[..], b"PAR1", b"ply\nformat ascii 1.0\n", &[0; 100], &[0xff; 5000], b"PAR1PAR1"] {
+        std::fs::write(&path, bytes).unwrap();
+        assert!(matches!(open(&path), Error::Foreign { .. }), "{bytes:?}");
+    }
+    assert!(matches!(open(folder.path()), Error::Foreign { .. }));
+    let (map, _) = map_of(&drive(1, 100), &Config::default());
+    let missing = folder.path().join("no-such-folder").join("map");
+    assert!(save(&map, &missing).unwrap_err().to_string().contains("no-such-folder"));
+    assert!(save(&map, folder.path()).is_err());
+    // A newer version is refused by its number: the header's record is made anew with another version in it.
+    save(&map, &path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let newer = with_header(&bytes, |text| text.replace("\"version\":1,", "\"version\":7,"));
+    let error = MapFile::of_bytes(newer, "map").err().unwrap();
+    assert!(matches!(error, Error::Newer { found: 7, known: 1, .. }), "{error}");
+    let other = with_header(&bytes, |text| text.replace("\"frames\":1,", "\"frames\":2,"));
+    assert!(matches!(MapFile::of_bytes(other, "map").err().unwrap(), Error::Damaged { .. }));
+}
+
+/// The file with another header in its first record.
+fn with_header(bytes: &[u8], change: impl Fn(&str) -> String) -> Vec<u8> {
+    let len = u32::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19]]) as usize;
+    let text = change(std::str::from_utf8(&bytes[28..28 + len]).unwrap());
+    assert_eq!(text.len(), len);
+    let mut changed = bytes.to_vec();
+    changed[28..28 + len].copy_from_slice(text.as_bytes());
+    let sum = xxhash_rust::xxh3::xxh3_64(text.as_bytes()) ^ u64::from(u32::from_le_bytes(*b"HEAD"));
+    changed[20..28].copy_from_slice(&sum.to_le_bytes());
+    changed
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_or_a_read_only_folder_loses_nothing() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map");
+    let (map, _) = map_of(&drive(2, 500), &Config::default());
+    save(&map, &path).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    if Path::new("/dev/full").exists() {
+        // Writing there fails as a full disk does.
+        let link = folder.path().join("full");
+        std::os::unix::fs::symlink("/dev/full", &link).unwrap();
+        let error = std::fs::write(&link, b"x").unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    }
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o555)).unwrap();
+    let refused = save(&map, &path);
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    // The superuser may write anywhere; everybody else is told.
+    if let Err(error) = refused {
+        assert!(error.to_string().contains("cannot create"), "{error}");
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+    assert_eq!(
+        std::fs::read_dir(folder.path())
+            .unwrap()
+            .filter(|e| e.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part"))
+            .count(),
+        0
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn any_bytes_are_no_map(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        prop_assert!(MapFile::of_bytes(bytes, "any").is_err());
+    }
+
+    #[test]
+    fn any_change_of_many_bytes_is_noticed(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..30)) {
+        static SAMPLE: std::sync::OnceLock<(Vec<u8>, Vec<PrimitiveState>)> = std::sync::OnceLock::new();
+        let (bytes, states) = SAMPLE.get_or_init(sample);
+        let mut damaged = bytes.clone();
+        for (at, value) in changes {
+            let at = at.index(damaged.len());
+            damaged[at] = value;
+        }
+        if let Ok(found) = read(damaged) {
+            prop_assert_eq!(&found, states);
+        }
+    }
+}
+
+#[test]
+fn a_folder_without_its_manifest_or_with_a_damaged_tile_is_recovered() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("map"), folder.path().join("out"));
+    let (map, _) = map_of(&drive(70, 120), &Config::default());
+    let mut store = Folder::create(&path, Header::of(&map, &[])).unwrap();
+    store.save(&map).unwrap();
+    assert!(check(&path).unwrap().findings.is_empty());
+    std::fs::write(path.join("manifest.e2bki"), b"nonsense").unwrap();
+    assert_eq!(check(&path).unwrap().findings.len(), 1);
+    let recovered = recover(&path, &out).unwrap();
+    assert_eq!(recovered.rows, map.len() as u64);
+    assert!(MapFile::open(&out).unwrap().load().unwrap().states().eq(map.states()));
+}

@@ -1,0 +1,52 @@
+//! Files of every format version stay readable for ever: what was in them then is in them now.
+
+#[path = "../../e2bki/tests/common/mod.rs"]
+mod common;
+
+use std::path::PathBuf;
+
+use common::{classes, frame, mapper};
+use e2bki::{Config, Mapper};
+use e2bki_store::{MapFile, check, load, save_with};
+
+fn golden() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/version-1.e2bki")
+}
+
+/// The map that was saved.
+fn original() -> Mapper {
+    let mut map = mapper(&Config { gated: e2bki::config::Gated::Mute, ..Config::default() });
+    for i in 0..3 {
+        map.insert(&frame(40 + i, i as f64 * 30.0, 60).borrow()).unwrap();
+    }
+    map
+}
+
+/// Writes the golden file, once for each format version.
+#[test]
+#[ignore = "writes the golden file of the current version"]
+fn write_the_golden_file() {
+    save_with(&original(), &["golden drive".into(), "second source".into()], golden()).unwrap();
+}
+
+#[test]
+fn version_1_is_read_as_it_was_written() {
+    assert!(check(golden()).unwrap().findings.is_empty());
+    let file = MapFile::open(golden()).unwrap();
+    assert_eq!(file.header().sources, ["golden drive", "second source"]);
+    assert_eq!(file.header().classes, classes());
+    assert_eq!((file.rows(), file.tiles().len(), file.header().frames), (127, 7, 3));
+    let map = load(golden()).unwrap();
+    let mut sum = xxhash_rust::xxh3::Xxh3::new();
+    for state in map.states() {
+        sum.update(&state.id.to_le_bytes());
+        sum.update(&[u8::from(state.muted)]);
+        state.sums.origin.iter().for_each(|v| sum.update(&v.to_le_bytes()));
+        let sums = &state.sums;
+        for value in sums.first.iter().chain(&sums.second).chain([&sums.weight, &sums.range]).chain(&state.log_evidence)
+        {
+            sum.update(&value.to_le_bytes());
+        }
+    }
+    assert_eq!(sum.digest(), 0, "the contents of the golden file");
+}

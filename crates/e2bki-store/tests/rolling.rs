@@ -1,0 +1,74 @@
+//! A byte budget changes where primitives are, never what they are.
+
+#[path = "../../e2bki/tests/common/mod.rs"]
+mod common;
+
+use common::{belief_bits, drive, fingerprint, frame, map_of};
+use e2bki::Config;
+use e2bki_store::{Folder, Header, RollingMapper, load};
+
+#[test]
+fn a_small_budget_gives_the_same_map_also_when_the_robot_returns() {
+    let folder = tempfile::tempdir().unwrap();
+    for preset in ["default", "paper-rellis"] {
+        let config = Config::preset(preset).unwrap();
+        // Along the street, and back again.
+        let mut frames: Vec<_> = (0..60).map(|i| frame(i, i as f64 * 5.0, 800)).collect();
+        frames.extend((0..60).map(|i| frame(100 + i, 300.0 - i as f64 * 5.0, 800)));
+        let (whole, _) = map_of(&frames, &config);
+        let budget = whole.byte_size().total() / 3;
+        let path = folder.path().join(preset);
+        let mut rolling = RollingMapper::create(common::classes(), config.clone(), &path, budget).unwrap();
+        for (number, frame) in frames.iter().enumerate() {
+            rolling.insert(&frame.borrow()).unwrap();
+            if number == 70 {
+                // Stopped and started again in the middle.
+                rolling.save().unwrap();
+                drop(rolling);
+                rolling = RollingMapper::open(&path, budget).unwrap();
+            }
+        }
+        assert!(rolling.peak_bytes() <= budget, "{} of {budget}", rolling.peak_bytes());
+        assert!(rolling.resident().len() * 2 < whole.len());
+        assert_eq!(rolling.len(), whole.len() as u64);
+        let places: Vec<[f64; 3]> = (0..600).map(|i| [f64::from(i) * 0.5, f64::from(i % 11) - 5.0, 0.1]).collect();
+        let asked = rolling.query(&places).unwrap();
+        assert!(asked.iter().zip(whole.query(&places).iter()).all(|(a, b)| belief_bits(a) == belief_bits(&b)));
+        assert!(asked.iter().filter(|belief| belief.observed()).count() > 100);
+        rolling.save().unwrap();
+        assert_eq!(fingerprint(&load(&path).unwrap()), fingerprint(&whole));
+        assert_eq!(fingerprint(&rolling.into_map().unwrap()), fingerprint(&whole));
+    }
+}
+
+#[test]
+fn a_budget_that_cannot_hold_one_frame_is_refused_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let frames = drive(6, 20_000);
+    let mut rolling =
+        RollingMapper::create(common::classes(), Config::default(), folder.path().join("map"), 100_000).unwrap();
+    let refused = frames.iter().find_map(|frame| rolling.insert(&frame.borrow()).err());
+    assert!(refused.unwrap().to_string().contains("budget"));
+    assert!(RollingMapper::create(common::classes(), Config::default(), folder.path().join("map"), 1).is_err());
+}
+
+#[test]
+fn an_autosave_writes_only_the_tiles_that_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map");
+    let (mut map, _) = map_of(&drive(150, 200), &Config::default());
+    let mut store = Folder::create(&path, Header::of(&map, &["street".into()])).unwrap();
+    let first = store.save(&map).unwrap();
+    assert!(first.written > 4 && first.unchanged == 0);
+    let again = store.save(&map).unwrap();
+    assert_eq!((again.written, again.unchanged), (0, first.written));
+    map.insert(&frame(9, 149.0, 500).borrow()).unwrap();
+    let more = store.save(&map).unwrap();
+    assert!(more.written > 0 && more.written < first.written / 2, "{more:?}");
+    assert_eq!(fingerprint(&load(&path).unwrap()), fingerprint(&map));
+    // Nothing is left over: one file for each tile, and the manifest.
+    assert_eq!(std::fs::read_dir(&path).unwrap().count(), Folder::open(&path).unwrap().boxes().len() + 1);
+    let packed = folder.path().join("packed");
+    Folder::open(&path).unwrap().pack(&packed).unwrap();
+    assert_eq!(fingerprint(&load(&packed).unwrap()), fingerprint(&map));
+}
