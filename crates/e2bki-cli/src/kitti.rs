@@ -1,11 +1,10 @@
-//! Scans of a SemanticKITTI sequence folder with a network's predictions (or the labels), for benchmarks.
+//! Scans of a SemanticKITTI sequence folder with a network's predictions (or the labels).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use e2bki::{ClassSet, Pose};
-
-use super::inputs::{Input, Owned};
+use e2bki_eval::{LabelledFrame, Said};
 
 /// The 19 classes, each with the raw ids that mean it.
 const CLASSES: [(&str, &[u32]); 19] = [
@@ -30,42 +29,89 @@ const CLASSES: [(&str, &[u32]); 19] = [
     ("traffic-sign", &[81]),
 ];
 
-/// The first `most` scans, points within 50 m, in coordinates of the first LiDAR pose.
-pub(crate) fn read(folder: &Path, most: usize) -> Result<(Vec<Input>, ClassSet)> {
-    let tr = numbers(&folder.join("calib.txt"), Some("Tr:"))?;
-    let Some(tr) = tr.first() else { bail!("{}: no line `Tr:`", folder.join("calib.txt").display()) };
-    let poses = numbers(&folder.join("poses.txt"), None)?;
-    let said_by = if folder.join("predictions").is_dir() { "predictions" } else { "labels" };
-    let mut inputs = Vec::new();
-    for (i, pose) in poses.iter().enumerate().take(most) {
-        let scan = folder.join("velodyne").join(format!("{i:06}.bin"));
+/// A sequence folder whose scans are read one at a time.
+pub(crate) struct Sequence {
+    folder: PathBuf,
+    poses: Vec<Pose>,
+    /// Where what a network said is read from: `predictions`, or `labels` where there are none.
+    said_by: &'static str,
+    labelled: bool,
+}
+
+impl Sequence {
+    /// Reads calibration and poses. Without the folder `labels` there is no ground truth.
+    pub(crate) fn open(folder: &Path) -> Result<Self> {
+        let calibration = folder.join("calib.txt");
+        let tr = numbers(&calibration, Some("Tr:"))?;
+        let Some(tr) = tr.first() else { bail!("{}: no line `Tr:`", calibration.display()) };
+        let poses = numbers(&folder.join("poses.txt"), None)?;
+        let scan = |i: usize| folder.join("velodyne").join(format!("{i:06}.bin"));
+        // Published pose files cover whole sequences, folders may hold less.
+        let count = (0..poses.len()).take_while(|i| scan(*i).is_file()).count();
+        if count == 0 {
+            bail!("{} holds no scans: {} is missing", folder.display(), scan(0).display());
+        }
+        let poses = poses.iter().take(count).map(|pose| lidar_pose(tr, pose)).collect::<Result<Vec<_>>>()?;
+        let labelled = folder.join("labels").is_dir();
+        let said_by = if folder.join("predictions").is_dir() { "predictions" } else { "labels" };
+        if !labelled && said_by == "labels" {
+            bail!("{} has neither `predictions` nor `labels`: nothing says what the points are", folder.display());
+        }
+        Ok(Self { folder: folder.into(), poses, said_by, labelled })
+    }
+
+    /// Number of scans.
+    pub(crate) fn len(&self) -> usize {
+        self.poses.len()
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The 19 classes.
+    pub(crate) fn classes(&self) -> Result<ClassSet> {
+        Ok(ClassSet::from_names(CLASSES.map(|(name, _)| name))?)
+    }
+
+    /// Bytes of all scans together: another folder in the same place is noticed.
+    pub(crate) fn bytes(&self) -> Result<u64> {
+        let size = |i: usize| -> Result<u64> {
+            let path = self.folder.join("velodyne").join(format!("{i:06}.bin"));
+            Ok(std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.len())
+        };
+        (0..self.len()).map(size).sum()
+    }
+
+    /// A scan: points within 50 m, with the pose of the LiDAR in coordinates of the first.
+    pub(crate) fn frame(&self, index: usize) -> Result<LabelledFrame> {
+        let Some(pose) = self.poses.get(index) else { bail!("{} has no scan {index}", self.folder.display()) };
+        let scan = self.folder.join("velodyne").join(format!("{index:06}.bin"));
         let values: Vec<f32> = words(&scan, 16)?.iter().map(|w| f32::from_le_bytes(*w)).collect();
         let ids = |kind: &str| -> Result<Vec<u32>> {
-            let file = folder.join(kind).join(format!("{i:06}.label"));
+            let file = self.folder.join(kind).join(format!("{index:06}.label"));
             let ids: Vec<u32> = words(&file, 4)?.iter().map(|w| u32::from_le_bytes(*w) & 0xffff).collect();
             if ids.len() * 4 != values.len() {
                 bail!("{} has {} labels for {} points", file.display(), ids.len(), values.len() / 4);
             }
             Ok(ids)
         };
-        let (said, truth) = (ids(said_by)?, ids("labels")?);
+        let said = ids(self.said_by)?;
+        let truth = if self.labelled { ids("labels")? } else { vec![u32::MAX; said.len()] };
         let near = |k: &usize| {
             let p = &values[4 * k..4 * k + 3];
             p[0] * p[0] + p[1] * p[1] + p[2] * p[2] < 2500.0
         };
         let kept: Vec<usize> = (0..said.len()).filter(near).collect();
         let class = |id: u32| CLASSES.iter().position(|(_, ids)| ids.contains(&id)).map_or(u32::MAX, |c| c as u32);
-        inputs.push(Input {
+        Ok(LabelledFrame {
             points: kept.iter().map(|k| [values[4 * k], values[4 * k + 1], values[4 * k + 2]]).collect(),
-            semantics: Owned::Labels(kept.iter().map(|k| class(said[*k])).collect()),
-            pose: lidar_pose(tr, pose)?,
+            said: Said::Labels(kept.iter().map(|k| class(said[*k])).collect()),
+            world_from_sensor: *pose,
             truth: kept.iter().map(|k| class(truth[*k])).collect(),
-        });
+        })
     }
-    if inputs.is_empty() {
-        bail!("{} holds no scans", folder.display());
-    }
-    Ok((inputs, ClassSet::from_names(CLASSES.map(|(name, _)| name))?))
 }
 
 /// Tr⁻¹ · T · Tr: the LiDAR's pose from the camera's.

@@ -5,6 +5,8 @@
 mod bench;
 mod config;
 mod demo;
+mod experiment;
+mod kitti;
 mod pictures;
 mod score;
 mod simulate;
@@ -32,6 +34,8 @@ enum Command {
     Config(config::Options),
     /// Measure the engine: time per stage, scaling, queries, memory
     Bench(bench::Options),
+    /// Repeat a table or figure of the paper, all methods side by side
+    Experiment(experiment::Options),
 }
 
 fn main() -> ExitCode {
@@ -40,6 +44,7 @@ fn main() -> ExitCode {
         Command::Simulate(options) => simulate::run(&options),
         Command::Config(options) => config::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Experiment(options) => experiment::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,7 +5,8 @@ use image::{Rgb, RgbImage};
 
 /// Longest side of a picture in pixels.
 const LONGEST: u32 = 1600;
-const BACKGROUND: [u8; 3] = [24, 26, 30];
+/// Where nothing is known.
+pub(crate) const BACKGROUND: [u8; 3] = [24, 26, 30];
 
 /// A colour for a value in [0, 1]: dark blue through green to yellow.
 pub(crate) fn heat(value: f64) -> [u8; 3] {

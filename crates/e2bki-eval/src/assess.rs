@@ -27,8 +27,27 @@ impl Answers {
 
 /// Asks an entrant's map every question of a view. The record has no `miou_common`: that takes all entrants.
 pub fn assess(dataset: &str, entrant: &Entrant, view: View, questions: &Questions) -> Result<(Record, Answers)> {
-    let map = entrant.map.as_ref();
-    let mut record = Record::new(dataset, &entrant.name, view);
+    let (mut record, answers) = assess_map(dataset, entrant.map.as_ref(), entrant.confidence, view, questions)?;
+    record.method = entrant.name.clone();
+    record.mapped = entrant.mapped;
+    record.hz = entrant.hz();
+    if entrant.mapped > 0 && !entrant.stages.total().is_zero() {
+        let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3 / entrant.mapped as f64;
+        record.stage_ms =
+            entrant.stages.by_stage().iter().map(|(stage, time)| (stage.to_string(), ms(*time))).collect();
+    }
+    Ok((record, answers))
+}
+
+/// Asks a map every question of a view; `confidence` is the reading that the record's `bs` and `ece` have.
+pub fn assess_map(
+    dataset: &str,
+    map: &dyn SemanticMapper,
+    confidence: Confidence,
+    view: View,
+    questions: &Questions,
+) -> Result<(Record, Answers)> {
+    let mut record = Record::new(dataset, "", view);
     let (places, range) = if view.is_planar() {
         let cells = map.bev()?;
         (cells.centers.len(), VarianceRange::of(cells.beliefs.iter()))
@@ -42,21 +61,14 @@ pub fn assess(dataset: &str, entrant: &Entrant, view: View, questions: &Question
         View::Bev => ask(&questions.plane, map.classes(), range, |places| map.query_bev(places)),
         View::BevContinuous => ask(&questions.plane, map.classes(), range, |places| map.query_bev_points(places)),
     }?;
-    fill(&mut record, map.classes(), &asked.score, &asked.calibrations, entrant.confidence);
+    fill(&mut record, map.classes(), &asked.score, &asked.calibrations, confidence);
     if !view.is_planar() {
         let side = map.resolution();
         record.volume_m3 = Some(places as f64 * side * side * side);
         record.empty_claimed = claimed(map, view, &questions.empty.clear)?;
         record.near_empty_claimed = claimed(map, view, &questions.empty.near)?;
     }
-    record.mapped = entrant.mapped;
-    record.hz = entrant.hz();
     record.bytes = Some(map.byte_size() as u64);
-    if entrant.mapped > 0 && !entrant.stages.total().is_zero() {
-        let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3 / entrant.mapped as f64;
-        record.stage_ms =
-            entrant.stages.by_stage().iter().map(|(stage, time)| (stage.to_string(), ms(*time))).collect();
-    }
     Ok((record, asked.answers))
 }
 

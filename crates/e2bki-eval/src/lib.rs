@@ -36,7 +36,7 @@ mod table;
 mod tally;
 mod truth;
 
-pub use assess::{Answers, assess, assess_network, common_miou};
+pub use assess::{Answers, assess, assess_map, assess_network, common_miou};
 pub use calibration::{BINS, Bin, Calibration, ReliabilityBin};
 pub use cells::{CELL_M, Cells};
 pub use confidence::{Confidence, VarianceRange};

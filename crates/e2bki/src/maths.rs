@@ -7,7 +7,7 @@ const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 /// Natural logarithm of a positive number.
 ///
 /// At or below zero it gives `−∞`, for `∞` and NaN the argument itself.
-pub(crate) fn ln(x: f64) -> f64 {
+pub fn ln(x: f64) -> f64 {
     if !(x > 0.0 && x < f64::INFINITY) {
         return if x <= 0.0 { f64::NEG_INFINITY } else { x };
     }
@@ -16,7 +16,7 @@ pub(crate) fn ln(x: f64) -> f64 {
 
 /// Natural logarithm of a positive, finite, normal number, without branches: a loop of it becomes vector instructions.
 #[inline(always)]
-pub(crate) fn ln_of_normal(x: f64) -> f64 {
+pub fn ln_of_normal(x: f64) -> f64 {
     // x = 2^e m with m from √½ to √2: adding 1 − √½ to the bits carries into the exponent from √2 on.
     const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
     const ONE: u64 = 0x3ff0_0000_0000_0000;
@@ -35,7 +35,7 @@ pub(crate) fn ln_of_normal(x: f64) -> f64 {
 }
 
 /// Exponential function; 0 below −745 and `∞` above 709.78.
-pub(crate) fn exp(x: f64) -> f64 {
+pub fn exp(x: f64) -> f64 {
     if x.is_nan() || x > 709.78 {
         return if x.is_nan() { x } else { f64::INFINITY };
     }
@@ -73,7 +73,7 @@ fn power_of_two(n: i32) -> f64 {
 }
 
 /// Index of the largest value; the lowest index wins ties.
-pub(crate) fn argmax<T: PartialOrd>(values: &[T]) -> usize {
+pub fn argmax<T: PartialOrd>(values: &[T]) -> usize {
     let mut best = 0;
     for (i, value) in values.iter().enumerate() {
         if *value > values[best] {
@@ -84,7 +84,7 @@ pub(crate) fn argmax<T: PartialOrd>(values: &[T]) -> usize {
 }
 
 /// Largest whole number not above `x`, held to the range of i32.
-pub(crate) fn floor_i32(x: f64) -> i32 {
+pub fn floor_i32(x: f64) -> i32 {
     // The conversion truncates and saturates; the system's `floor` is a function call on plain x86-64.
     let whole = x as i32;
     if f64::from(whole) > x { whole.saturating_sub(1) } else { whole }

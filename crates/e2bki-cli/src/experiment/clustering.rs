@@ -50,8 +50,7 @@ pub(super) fn figure(context: &mut Context) -> Result<()> {
             );
         }
         context.table(&rows)?;
-        let ticks: Vec<String> =
-            COUNTS.iter().zip(CELLS).map(|(count, cell)| format!("{count}; {cell} m")).collect();
+        let ticks: Vec<String> = COUNTS.iter().zip(CELLS).map(|(count, cell)| format!("{count}; {cell} m")).collect();
         let series = |value: fn(&Record) -> Option<f64>| -> Vec<Series> {
             let names = STRATEGIES.iter().map(|(name, _)| *name).chain(["cells"]);
             let of = |name: &str| records.iter().filter(|r| r.method == name).map(value).collect::<Vec<_>>();

@@ -54,7 +54,7 @@ impl Context {
 
     /// A stand-in, seen by a network that had a share of the training data.
     pub(super) fn simulated(&self, standard: Standard, split: Split, network: f64) -> Result<Dataset> {
-        Dataset::simulated(standard, split, network, self.frames(), self.options.columns)
+        Dataset::simulated(standard, split, network, self.frames(), self.options.columns, &self.options.out)
     }
 
     /// A configuration with the threads that were asked for.

@@ -11,7 +11,7 @@ use crate::table;
 impl Context {
     /// Kernels for a dataset, learned from a drive that is not asked about.
     pub(super) fn conv_kernels(&mut self, dataset: &Dataset) -> Result<ConvKernels> {
-        let (training, step) = dataset.training(self.options.columns)?;
+        let (training, step) = dataset.training(self.options.columns, &self.options.out)?;
         self.learn(&training, step)
     }
 
@@ -34,6 +34,12 @@ impl Context {
             bar.inc(1);
         }
         bar.finish_and_clear();
+        if samples.iter().all(|sample| sample.places() == 0) {
+            self.note(
+                "ConvBKI keeps its initial kernels of 0.5 m: without ground truth there is nothing to learn from.",
+            )?;
+            return Ok(ConvKernels::initial(training.classes.len()));
+        }
         let outcome = train(&training.classes, &samples, &options, |_| {})?;
         let failed = || format!("cannot write {}", path.display());
         let unfinished = path.with_extension("part");

@@ -7,6 +7,7 @@ use e2bki::{ClassSet, Pose};
 use e2bki_eval::{Error, LabelledFrame, Said};
 use e2bki_sim::{Drive, ErrorModel, Split, Standard};
 
+use super::cache::FrameCache;
 use crate::kitti::Sequence;
 
 /// Frames with ground truth, one at a time.
@@ -27,7 +28,7 @@ pub(super) struct Dataset {
 }
 
 enum Source {
-    Simulated { drive: Box<Drive>, network: ErrorModel },
+    Simulated { drive: Box<Drive>, network: ErrorModel, cache: FrameCache },
     Folder(Sequence),
 }
 
@@ -39,21 +40,25 @@ impl Dataset {
         fraction: f64,
         frames: usize,
         columns: Option<usize>,
+        out: &Path,
     ) -> Result<Self> {
         let mut options = standard.drives(split)[0].options;
         options.columns = columns.or(options.columns);
         let drive = Drive::new(options)?;
         let network = ErrorModel::for_drive(&drive, fraction)?;
         let name = name_of(standard);
+        let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
+        let identity = format!("{name} {split:?} {fraction} {}", serde_json::to_string(&options)?);
+        let cache = FrameCache::open(out, &identity, classes.len())?;
         Ok(Self {
             name: if fraction == 0.3 { name.into() } else { format!("{name}, network {fraction}") },
-            identity: format!("{name} {split:?} {fraction} {frames} {}", serde_json::to_string(&options)?),
-            classes: ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?,
+            identity: format!("{identity} {frames}"),
+            classes,
             frames,
             max_range_m: f64::INFINITY,
             held_out: false,
             stands_for: Some(standard),
-            source: Source::Simulated { drive: Box::new(drive), network },
+            source: Source::Simulated { drive: Box::new(drive), network, cache },
         })
     }
 
@@ -77,7 +82,10 @@ impl Dataset {
     /// A frame.
     pub(super) fn frame(&self, index: usize) -> Result<LabelledFrame> {
         match &self.source {
-            Source::Simulated { drive, network } => {
+            Source::Simulated { drive, network, cache } => {
+                if let Some(frame) = cache.get(index) {
+                    return Ok(frame);
+                }
                 let frame = drive.frame(index);
                 let evidence = network.evidence(&frame);
                 let all = LabelledFrame {
@@ -86,7 +94,9 @@ impl Dataset {
                     said: Said::Evidence(evidence),
                     points: frame.points,
                 };
-                Ok(all.filtered(self.classes.len(), |i| drive.pixel_of(all.points[i]).is_some()))
+                let seen = all.filtered(self.classes.len(), |i| drive.pixel_of(all.points[i]).is_some());
+                cache.put(index, &seen)?;
+                Ok(seen)
             }
             Source::Folder(sequence) => sequence.frame(index),
         }
@@ -94,8 +104,7 @@ impl Dataset {
 
     /// All frames, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = e2bki_eval::Result<LabelledFrame>> {
-        (0..self.frames)
-            .map(|index| self.frame(index).map_err(|e| Error::Frame { index, why: format!("{e:#}") }))
+        (0..self.frames).map(|index| self.frame(index).map_err(|e| Error::Frame { index, why: format!("{e:#}") }))
     }
 
     /// Whether the points of a frame are asked about.
@@ -109,11 +118,11 @@ impl Dataset {
     }
 
     /// A drive to train on, which shares no asked frame with this one, and the frames to take of it.
-    pub(super) fn training(&self, columns: Option<usize>) -> Result<(Self, usize)> {
+    pub(super) fn training(&self, columns: Option<usize>, out: &Path) -> Result<(Self, usize)> {
         match (&self.source, self.stands_for) {
             (Source::Simulated { .. }, Some(standard)) => {
                 let frames = self.frames.min(60);
-                Ok((Self::simulated(standard, Split::Train, 0.3, frames, columns)?, 1))
+                Ok((Self::simulated(standard, Split::Train, 0.3, frames, columns, out)?, 1))
             }
             // Held out: the frames that are mapped may be learned from. Otherwise there is nothing else to learn from.
             (Source::Folder(sequence), _) => {

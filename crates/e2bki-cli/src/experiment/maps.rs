@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use e2bki::{Belief, Cells};
-use e2bki_eval::plot::{Figure, caption};
+use e2bki_eval::plot::caption;
 use e2bki_eval::{Confidence, VarianceRange};
 use e2bki_sim::Standard;
 use image::imageops::{self, FilterType};
@@ -47,9 +47,7 @@ pub(super) fn figure(context: &mut Context) -> Result<()> {
     let picture = compose(&tiles)?;
     let path = context.path(".png");
     picture.save(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    let svg = context.path(".svg");
-    std::fs::write(&svg, Figure::embed(&picture)?).with_context(|| format!("cannot write {}", svg.display()))?;
-    table::line(&format!("wrote {}\nwrote {}", path.display(), svg.display()))?;
+    table::line(&format!("wrote {}", path.display()))?;
     explain(context, &dataset)
 }
 

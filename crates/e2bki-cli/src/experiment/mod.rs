@@ -1,6 +1,7 @@
 //! `e2bki experiment`: each table and figure of the paper as a command.
 
 mod ablation;
+mod cache;
 mod clustering;
 mod context;
 mod conv;

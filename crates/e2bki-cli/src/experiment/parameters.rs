@@ -117,7 +117,9 @@ pub(super) fn grid_search(context: &mut Context) -> Result<()> {
     records.sort_by(|a, b| b.miou.partial_cmp(&a.miou).unwrap_or(std::cmp::Ordering::Equal));
     let mut rows = Table::new(["β, ε, d_L, d_S, τ̃", "mIoU", "Acc", "BS", "ECE"]);
     for record in records.iter().enumerate().filter(|(i, r)| *i < 12 || r.method == "default").map(|(_, r)| r) {
-        rows.row([record.method.clone()].into_iter().chain([record.miou, record.acc, record.bs, record.ece].map(percent)));
+        rows.row(
+            [record.method.clone()].into_iter().chain([record.miou, record.acc, record.bs, record.ece].map(percent)),
+        );
     }
     context.table(&rows)?;
     context.note(&format!(

@@ -26,7 +26,11 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment("figure-weak-network", "networks with less training data: 100 % down to 2 %", robustness::weak_network),
     experiment("figure-threshold", "dynamic, static and hybrid uncertainty thresholds", parameters::threshold),
     experiment("figure-sensitivity", "β, ε, d_L, d_S and τ̃, one at a time", parameters::sensitivity),
-    experiment("grid-search", "configurations from the grid of all five, on a validation drive", parameters::grid_search),
+    experiment(
+        "grid-search",
+        "configurations from the grid of all five, on a validation drive",
+        parameters::grid_search,
+    ),
     experiment("figure-clustering", "clustering strategy by number of clusters", clustering::figure),
     experiment("table-runtime", "frames per second of every method", speed::table),
     experiment("figure-scalability", "time per frame of a straight drive without end", scale::drive),

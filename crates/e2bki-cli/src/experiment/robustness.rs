@@ -40,7 +40,9 @@ pub(super) fn sparsity(context: &mut Context) -> Result<()> {
 
 pub(super) fn weak_network(context: &mut Context) -> Result<()> {
     if context.options.data.is_some() {
-        anyhow::bail!("figure-weak-network needs networks trained on less and less data, which a folder does not have; run it without --data");
+        anyhow::bail!(
+            "figure-weak-network needs networks trained on less and less data, which a folder does not have; run it without --data"
+        );
     }
     let mut groups = Vec::new();
     for fraction in NETWORKS {
@@ -60,13 +62,7 @@ pub(super) fn weak_network(context: &mut Context) -> Result<()> {
 }
 
 /// Acc, mIoU, BS and ECE of every method over groups of records.
-fn show_groups(
-    context: &mut Context,
-    title: &str,
-    axis: &str,
-    ticks: &[String],
-    groups: &[Vec<Record>],
-) -> Result<()> {
+fn show_groups(context: &mut Context, title: &str, axis: &str, ticks: &[String], groups: &[Vec<Record>]) -> Result<()> {
     let names: Vec<String> = groups.first().into_iter().flatten().map(|record| record.method.clone()).collect();
     let find = |name: &str, tick: usize| groups.get(tick)?.iter().find(|record| record.method == name);
     type Value = fn(&Record) -> Option<f64>;

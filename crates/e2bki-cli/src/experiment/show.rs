@@ -68,7 +68,8 @@ pub(super) fn scores(dataset: &Dataset, records: &[Record]) -> Table {
 
 /// What a map costs and how much it claims.
 pub(super) fn costs(records: &[Record]) -> Table {
-    let mut table = Table::new(["method", "m³ occupied", "empty claimed %", "near %", "Hz", "MB", "BS min–max", "ECE min–max"]);
+    let mut table =
+        Table::new(["method", "m³ occupied", "empty claimed %", "near %", "Hz", "MB", "BS min–max", "ECE min–max"]);
     for record in records.iter().filter(|record| record.bytes.is_some()) {
         let scaled = record.calibrated(Confidence::MinMax);
         table.row([

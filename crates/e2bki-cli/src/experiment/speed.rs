@@ -59,8 +59,7 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
 }
 
 pub(super) fn resolution(context: &mut Context) -> Result<()> {
-    let sides: &[f64] =
-        if context.options.full { &[0.4, 0.2, 0.1, 0.05, 0.02, 0.01] } else { &[0.4, 0.2, 0.1, 0.05] };
+    let sides: &[f64] = if context.options.full { &[0.4, 0.2, 0.1, 0.05, 0.02, 0.01] } else { &[0.4, 0.2, 0.1, 0.05] };
     let dataset = context.dataset(Standard::RellisLike)?;
     let frames = mapped_frames(&dataset)?;
     let vary = |config: Config, side: f64| Config { resolution: side, length_scale: side, ..config };
@@ -129,7 +128,8 @@ fn show(context: &mut Context, title: &str, axis: &str, ticks: Vec<String>, grou
         (!stages.is_empty()).then(|| stages.iter().filter(|(name, _)| *name != "view").map(|(_, ms)| ms).sum::<f64>())
     };
     let view = |record: &Record| record.stage_ms.get("view").copied();
-    let parts: [(&str, &dyn Fn(&Record) -> Option<f64>); 2] = [("primitives", &build), ("voxels", &view)];
+    type Value = fn(&Record) -> Option<f64>;
+    let parts: [(&str, Value); 2] = [("primitives", build), ("voxels", view)];
     let mut series = Vec::new();
     for (part, value) in parts {
         let values: Vec<Option<f64>> = (0..ticks.len()).map(|tick| find(OURS, tick).and_then(value)).collect();

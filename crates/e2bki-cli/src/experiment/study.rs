@@ -4,9 +4,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
-use e2bki_eval::{
-    Answers, Asked, GroundTruth, Questions, Record, View, assess, assess_network, common_miou, run,
-};
+use e2bki_eval::{Answers, Asked, GroundTruth, Questions, Record, View, assess, assess_network, common_miou, run};
 
 use super::context::Context;
 use super::dataset::Dataset;
@@ -123,8 +121,7 @@ impl Context {
     /// Scores the queries that all methods of a view occupy, from the answers that were kept; then drops those.
     fn score_common(&mut self, study: &Study<'_>, jobs: &[Job<'_>]) -> Result<()> {
         for view in study.views.iter().filter(|view| has_common(**view)) {
-            let of_view: Vec<&Job<'_>> =
-                jobs.iter().filter(|job| job.view == *view && job.method.is_some()).collect();
+            let of_view: Vec<&Job<'_>> = jobs.iter().filter(|job| job.view == *view && job.method.is_some()).collect();
             let scored = |job: &&Job<'_>| self.state.get(&job.key).is_some_and(|record| record.miou_common.is_some());
             let Some(truths) = self.kept_answers(&truths_key(study, *view)) else { continue };
             if of_view.iter().all(scored) {

@@ -75,9 +75,7 @@ impl Figure {
     }
 
     fn draw_on<B: DrawingBackend>(&self, area: DrawingArea<B, Shift>) -> Result<()> {
-        static FONT_READY: OnceLock<bool> = OnceLock::new();
-        let register = || plotters::style::register_font(FONT, FontStyle::Normal, dejavu::sans::regular()).is_ok();
-        if !FONT_READY.get_or_init(register) {
+        if !font_ready() {
             return Err(self.failed("the font cannot be read"));
         }
         self.draw(&area).and_then(|()| area.present()).map_err(|e| self.failed(&e.to_string()))
@@ -158,6 +156,30 @@ impl Figure {
         }
         Ok(())
     }
+}
+
+/// Makes the font known, once.
+fn font_ready() -> bool {
+    static READY: OnceLock<bool> = OnceLock::new();
+    let register = || plotters::style::register_font(FONT, FontStyle::Normal, dejavu::sans::regular()).is_ok();
+    *READY.get_or_init(register)
+}
+
+/// A line of text in the middle of a white strip of that width and height, for pictures that are put together by hand.
+pub fn caption(text: &str, width: u32, height: u32) -> Result<RgbImage> {
+    let failed = |why: String| Error::Figure { title: text.into(), why };
+    if !font_ready() {
+        return Err(failed("the font cannot be read".into()));
+    }
+    let mut pixels = vec![255; width as usize * height as usize * 3];
+    {
+        let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
+        let style = draw::text(16).pos(Pos::new(HPos::Center, VPos::Center));
+        let place = (width as i32 / 2, height as i32 / 2);
+        area.draw(&Text::new(text.to_string(), place, style)).map_err(|e| failed(e.to_string()))?;
+        area.present().map_err(|e| failed(e.to_string()))?;
+    }
+    RgbImage::from_raw(width, height, pixels).ok_or_else(|| failed("the picture has the wrong size".into()))
 }
 
 #[cfg(test)]

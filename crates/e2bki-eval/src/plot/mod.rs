@@ -4,7 +4,7 @@ mod axes;
 mod draw;
 mod figure;
 
-pub use figure::Figure;
+pub use figure::{Figure, caption};
 
 use crate::calibration::ReliabilityBin;
 

@@ -82,16 +82,20 @@ pub(crate) fn kernel_of_lanes(form: &Form, [x, y, z]: [Lanes; 3], distance: Dist
     });
     let d = if distance == Distance::Squared { lanes(|l| d[l] * d[l]) } else { d };
     let reach = 1.0 / form.reach;
-    lanes(|l| {
-        let s = (1.0 - d[l] * reach).max(0.0);
-        let s2 = s * s;
-        let argument = s2 + s2 - 1.0;
-        let mut q = KERNEL[0];
-        for c in &KERNEL[1..] {
-            q = q * argument + c;
-        }
-        s2 * s2 * s * q
-    })
+    lanes(|l| kernel_of_nearness((1.0 - d[l] * reach).max(0.0)))
+}
+
+/// The sparse kernel in f32 for a nearness s = 1 − d/ℓ from 0 to 1, without a call or a branch: a loop of it becomes
+/// vector instructions. Accurate to 1e−6 of its value.
+#[inline(always)]
+pub fn kernel_of_nearness(s: f32) -> f32 {
+    let s2 = s * s;
+    let argument = s2 + s2 - 1.0;
+    let mut q = KERNEL[0];
+    for c in &KERNEL[1..] {
+        q = q * argument + c;
+    }
+    s2 * s2 * s * q
 }
 
 /// One step of Newton's method on 1/|q(t)| = 1, with q multiplied through by all denominators: one division, one root.
