@@ -7,6 +7,7 @@ mod check;
 mod config;
 mod data;
 mod demo;
+mod experiment;
 mod export;
 mod info;
 mod inspect;
@@ -15,6 +16,7 @@ mod maps;
 mod merge;
 mod pictures;
 mod query;
+mod real;
 mod recover;
 mod score;
 mod simulate;
@@ -58,6 +60,8 @@ enum Command {
     Config(config::Options),
     /// Measure the engine: time per stage, scaling, queries, memory
     Bench(bench::Options),
+    /// Repeat a table or figure of the paper, all methods side by side
+    Experiment(experiment::Options),
 }
 
 fn main() -> ExitCode {
@@ -77,6 +81,7 @@ fn main() -> ExitCode {
         Command::Query(options) => query::run(&options),
         Command::Config(options) => config::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Experiment(options) => experiment::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

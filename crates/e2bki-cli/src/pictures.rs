@@ -5,7 +5,8 @@ use image::{Rgb, RgbImage};
 
 /// Longest side of a picture in pixels.
 const LONGEST: u32 = 1600;
-const BACKGROUND: [u8; 3] = [24, 26, 30];
+/// Where nothing is known.
+pub(crate) const BACKGROUND: [u8; 3] = [24, 26, 30];
 
 /// Bounds of points: low and high corner.
 fn bounds(points: impl Iterator<Item = [f64; 2]>) -> Option<([f64; 2], [f64; 2])> {

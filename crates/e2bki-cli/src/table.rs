@@ -25,6 +25,17 @@ pub(crate) fn print(rows: &[Vec<String>]) -> Result<()> {
     line(&text)
 }
 
+/// Rows of words: every column is aligned left.
+pub(crate) fn print_left(rows: &[Vec<String>]) -> Result<()> {
+    let width = rows.iter().filter_map(|row| row.first()).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    for row in rows {
+        let cell = |i: usize| row.get(i).map(String::as_str).unwrap_or_default();
+        let first = cell(0);
+        line(format!("{first}{}  {}", " ".repeat(width - first.chars().count()), cell(1)).trim_end())?;
+    }
+    Ok(())
+}
+
 /// Prints text and a line end.
 pub(crate) fn line(text: &str) -> Result<()> {
     writeln!(std::io::stdout(), "{text}").context("cannot print")

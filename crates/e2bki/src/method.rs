@@ -27,6 +27,12 @@ pub trait SemanticMapper: Send {
     /// Beliefs of the bird's-eye cells that hold world positions x, y.
     fn query_bev(&self, points: &[[f64; 2]]) -> Result<Beliefs>;
 
+    /// Beliefs at world positions x, y seen from above. A method that keeps cells only answers with the cell that holds
+    /// the position.
+    fn query_bev_points(&self, points: &[[f64; 2]]) -> Result<Beliefs> {
+        self.query_bev(points)
+    }
+
     /// All voxels that hold evidence, in a fixed order.
     fn voxels(&self) -> Result<Voxels>;
 
@@ -62,6 +68,10 @@ impl SemanticMapper for Mapper {
     fn query_bev(&self, points: &[[f64; 2]]) -> Result<Beliefs> {
         let centers: Vec<[f64; 2]> = points.iter().map(|p| p.map(|v| center(v, self.config().resolution))).collect();
         Ok(self.birds_eye()?.query(&centers))
+    }
+
+    fn query_bev_points(&self, points: &[[f64; 2]]) -> Result<Beliefs> {
+        Ok(self.birds_eye()?.query(points))
     }
 
     fn voxels(&self) -> Result<Voxels> {

@@ -2,11 +2,10 @@
 
 use anyhow::Result;
 use e2bki::{ClassSet, Config, Mapper};
+use e2bki_eval::{Asked, Confidence, Entrant, GroundTruth, LabelledFrame, Record, View, assess};
 use serde_json::{Value, json};
 
-use super::inputs::Input;
-use crate::score::{self, Score, Tally};
-use crate::table;
+use crate::{score, table};
 
 /// Configurations side by side: a name and the settings that differ from the default.
 const VARIANTS: [(&str, &[(&str, &str)]); 6] = [
@@ -21,39 +20,25 @@ const VARIANTS: [(&str, &[(&str, &str)]); 6] = [
     ("spheres", &[("shape", "sphere")]),
 ];
 
-pub(crate) fn run(input: &[Input], classes: &ClassSet, threads: usize) -> Result<Value> {
-    let mut scores: Vec<(&str, Score)> = Vec::new();
+pub(crate) fn run(input: &[LabelledFrame], classes: &ClassSet, threads: usize) -> Result<Value> {
+    let mut entrants = Vec::new();
     for (name, settings) in VARIANTS {
         let mut config = Config { threads, ..Config::default() };
         for (key, value) in settings {
             config.set_text(key, value)?;
         }
-        let mut map = Mapper::new(classes.clone(), config)?;
-        for frame in input.iter().step_by(2) {
-            map.insert(&frame.borrow())?;
-        }
-        scores.push((name, held_out(&map, input)));
+        let map = Mapper::new(classes.clone(), config)?;
+        entrants.push(Entrant::new(name, Box::new(map), 2, Confidence::Decomposed));
     }
-    let shown: Vec<(&str, &Score)> = scores.iter().map(|(name, score)| (*name, score)).collect();
-    table::print(&score::rows(&shown, classes))?;
+    let mut truth = GroundTruth::new(classes.len(), Asked::Points, f64::INFINITY, &[View::Voxel]);
+    let frames = input.iter().map(|frame| Ok(frame.clone()));
+    e2bki_eval::run(frames, &mut entrants, &mut truth, |i| i % 2 == 1, |_| {})?;
+    let questions = truth.into_questions();
+    let records = entrants
+        .iter()
+        .map(|entrant| Ok(assess("held-out scans", entrant, View::Voxel, &questions)?.0))
+        .collect::<Result<Vec<Record>>>()?;
+    table::print(&score::rows(&records, classes))?;
     table::line("")?;
-    Ok(json!({"name": "accuracy", "scores": shown.iter().map(|(n, s)| s.to_json(n, classes)).collect::<Vec<_>>()}))
-}
-
-/// Asks for the voxels that hold the points of the odd frames.
-fn held_out(map: &Mapper, input: &[Input]) -> Score {
-    let side = map.config().resolution;
-    let mut tally = Tally::new(map.classes().len());
-    for frame in input.iter().skip(1).step_by(2) {
-        let known: Vec<usize> =
-            (0..frame.points.len()).filter(|k| (frame.truth[*k] as usize) < map.classes().len()).collect();
-        let places: Vec<[f64; 3]> = known
-            .iter()
-            .map(|k| frame.pose.apply(frame.points[*k].map(f64::from)).map(|v| ((v / side).floor() + 0.5) * side))
-            .collect();
-        for (belief, k) in map.query(&places).iter().zip(known) {
-            tally.add(frame.truth[k] as usize, belief.label().map(|label| (label, 1.0 - belief.uncertainty())));
-        }
-    }
-    tally.score()
+    Ok(json!({"name": "accuracy", "scores": records}))
 }

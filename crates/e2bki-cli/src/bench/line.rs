@@ -10,8 +10,10 @@ use serde_json::{Value, json};
 use super::measure::median;
 use crate::table;
 
-const CLASSES: usize = 7;
-const POINTS: usize = 2000;
+/// Classes of the drive.
+pub(crate) const CLASSES: usize = 7;
+/// Points of a frame.
+pub(crate) const POINTS: usize = 2000;
 
 /// Drives `frames` metres. The last stretch alternates, frame by frame, with the early stretch of a second, young map, so
 /// that a machine whose speed drifts does not spoil the comparison.
@@ -63,14 +65,19 @@ fn map(threads: usize) -> Result<Mapper> {
 /// Inserts the frame of one metre; returns the milliseconds it took.
 fn insert(map: &mut Mapper, metre: usize) -> Result<f64> {
     let (points, evidence) = strip(metre as u64);
-    let pose = Pose::from_translation([metre as f64, 0.0, 1.5])?;
+    let pose = pose(metre)?;
     let start = Instant::now();
     map.insert(&Frame { points: &points, semantics: Semantics::Evidence(&evidence), world_from_sensor: pose })?;
     Ok(start.elapsed().as_secs_f64() * 1e3)
 }
 
+/// Where the sensor is at a metre of the drive.
+pub(crate) fn pose(metre: usize) -> Result<Pose> {
+    Ok(Pose::from_translation([metre as f64, 0.0, 1.5])?)
+}
+
 /// A strip of ground with walls on both sides, three metres around the sensor, of seven classes in patches.
-fn strip(frame: u64) -> (Vec<[f32; 3]>, Vec<f32>) {
+pub(crate) fn strip(frame: u64) -> (Vec<[f32; 3]>, Vec<f32>) {
     let mut rng = Rng::new(frame + 1);
     let mut points = Vec::with_capacity(POINTS);
     let mut evidence = Vec::with_capacity(POINTS * CLASSES);

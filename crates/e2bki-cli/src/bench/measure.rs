@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 use e2bki::{ClassSet, Config, Mapper, Timings};
+use e2bki_eval::LabelledFrame;
 use serde_json::{Value, json};
 
-use super::inputs::Input;
 use crate::table;
 
 /// Middle value; the order of the values is changed.
@@ -22,7 +22,7 @@ fn mapper(classes: &ClassSet, preset: &str, threads: usize) -> Result<Mapper> {
 /// Inserts the frames into a fresh map, several times; prints and returns per-stage medians over all frames.
 pub(crate) fn frames(
     name: &str,
-    input: &[Input],
+    input: &[LabelledFrame],
     classes: &ClassSet,
     preset: &str,
     threads: usize,
@@ -79,7 +79,7 @@ pub(crate) fn frames(
 }
 
 /// A million continuous queries within 0.2 m of mapped points.
-pub(crate) fn queries(input: &[Input], classes: &ClassSet, threads: usize, repeats: usize) -> Result<Value> {
+pub(crate) fn queries(input: &[LabelledFrame], classes: &ClassSet, threads: usize, repeats: usize) -> Result<Value> {
     let mut map = mapper(classes, "default", threads)?;
     for frame in input.iter().take(5) {
         map.insert(&frame.borrow())?;
@@ -88,7 +88,7 @@ pub(crate) fn queries(input: &[Input], classes: &ClassSet, threads: usize, repea
     let frame = &input[0];
     let points: Vec<[f64; 3]> = (0..1_000_000)
         .map(|_| {
-            let p = frame.pose.apply(frame.points[rng.below(frame.points.len())].map(f64::from));
+            let p = frame.world_from_sensor.apply(frame.points[rng.below(frame.points.len())].map(f64::from));
             p.map(|v| v + 0.4 * (rng.uniform() - 0.5))
         })
         .collect();

@@ -2,7 +2,7 @@
 
 mod accuracy;
 mod inputs;
-mod line;
+pub(crate) mod line;
 mod measure;
 
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::table;
+pub(crate) use measure::median;
 
 /// Measure the engine: time per stage, scaling, queries, memory
 #[derive(Args)]

@@ -1,22 +1,14 @@
 //! A simulated drive as frames of evidential points.
 
 use anyhow::Result;
-use e2bki::{Frame, Pose, Semantics};
+use e2bki::Pose;
+use e2bki_eval::{LabelledFrame, Said};
 use e2bki_sim::{ClassInfo, Drive, ErrorModel, Split, Standard, WorldKind};
 
 /// A drive and the network that looks at it.
 pub(crate) struct Simulated {
     drive: Drive,
     network: ErrorModel,
-}
-
-/// One frame, with the truth.
-pub(crate) struct SimulatedFrame {
-    pub(crate) points: Vec<[f32; 3]>,
-    pub(crate) evidence: Vec<f32>,
-    /// True classes; 255 where there is none.
-    pub(crate) truth: Vec<u8>,
-    pub(crate) pose: Pose,
 }
 
 impl Simulated {
@@ -35,16 +27,13 @@ impl Simulated {
         self.drive.classes()
     }
 
-    pub(crate) fn frame(&self, index: usize) -> Result<SimulatedFrame> {
+    pub(crate) fn frame(&self, index: usize) -> Result<LabelledFrame> {
         let frame = self.drive.frame(index);
-        let evidence = self.network.evidence(&frame);
-        let pose = Pose::from_matrix(frame.world_from_sensor)?;
-        Ok(SimulatedFrame { points: frame.points, evidence, truth: frame.labels, pose })
-    }
-}
-
-impl SimulatedFrame {
-    pub(crate) fn borrow(&self) -> Frame<'_> {
-        Frame { points: &self.points, semantics: Semantics::Evidence(&self.evidence), world_from_sensor: self.pose }
+        Ok(LabelledFrame {
+            said: Said::Evidence(self.network.evidence(&frame)),
+            world_from_sensor: Pose::from_matrix(frame.world_from_sensor)?,
+            truth: frame.labels.iter().map(|label| u32::from(*label)).collect(),
+            points: frame.points,
+        })
     }
 }

@@ -1,18 +1,17 @@
 //! `e2bki demo`: the whole job on a simulated drive, with nothing to download.
 
 mod drive;
-mod queries;
-pub(crate) mod write;
+mod write;
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki::{ClassSet, Mapper, Timings};
+use e2bki_eval::{Asked, Confidence, GroundTruth, Record, View, assess_map, assess_network};
 
 use crate::config::Parameters;
-use crate::score::{self, Score};
-use crate::table;
+use crate::{score, table};
 
 /// Simulate a drive, map it, score the map and write pictures to look at
 #[derive(Args)]
@@ -40,6 +39,8 @@ pub(crate) struct Options {
 
 /// Every so many frames one is mapped; the map is asked about all of them (the paper's protocol).
 const EVERY: usize = 5;
+/// Points beyond this are not asked about: a simulated HDL-64E sees little there, and so does a map.
+const MAX_RANGE_M: f64 = 50.0;
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.frames == 0 {
@@ -51,14 +52,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
     let mut map = Mapper::new(classes, config)?;
 
-    let mut queries = queries::Queries::new(drive.classes().len());
+    let mut truth = GroundTruth::new(map.classes().len(), Asked::Cells, MAX_RANGE_M, &[View::Voxel, View::Continuous]);
     let mut timings = Timings::default();
     let (mut mapped, mut received, mut kept) = (0, 0, 0);
     let mut trajectory = Vec::new();
     let bar = table::progress(options.frames, "driving");
     for i in 0..options.frames {
         let frame = drive.frame(i)?;
-        trajectory.push(frame.pose.translation());
+        trajectory.push(frame.world_from_sensor.translation());
         if i % EVERY == 0 {
             let report = map.insert(&frame.borrow())?;
             timings.add(&report.timings);
@@ -66,22 +67,22 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             received += report.received;
             kept += report.kept;
         }
-        queries.add(&frame);
+        truth.add(&frame);
         bar.inc(1);
     }
     bar.finish_and_clear();
 
-    let bar = table::progress(3, "scoring");
-    let network = queries.score_network();
-    bar.inc(1);
-    let voxels = queries.score_map(&map, queries::At::VoxelCentre);
-    bar.inc(1);
-    let continuous = queries.score_map(&map, queries::At::Point);
-    bar.finish_and_clear();
+    let questions = truth.into_questions();
+    let named = |name: String, record: Record| Record { method: name, ..record };
+    let of_map = |name: String, view: View| -> Result<Record> {
+        Ok(named(name, assess_map(&options.world, &map, Confidence::Decomposed, view, &questions)?.0))
+    };
+    let records = [
+        named("network at first sight".into(), assess_network(&options.world, map.classes(), View::Voxel, &questions)),
+        of_map(format!("map, {} m voxels", map.config().resolution), View::Voxel)?,
+        of_map("map, continuous".into(), View::Continuous)?,
+    ];
 
-    let voxel_name = format!("map, {} m voxels", map.config().resolution);
-    let scores: [(&str, &Score); 3] =
-        [("network at first sight", &network), (&voxel_name, &voxels), ("map, continuous", &continuous)];
     table::line(&format!(
         "{} frames simulated, {mapped} mapped; {kept} of {received} points kept; {} primitives, {} voxels, {:.1} MB\n",
         options.frames,
@@ -89,7 +90,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         map.live_voxel_count(),
         map.byte_size().total() as f64 / 1e6,
     ))?;
-    table::print(&score::rows(&scores, map.classes()))?;
+    table::print(&score::rows(&records, map.classes()))?;
     let frames_per_second = mapped as f64 / timings.total().as_secs_f64();
     let mut stages: Vec<Vec<String>> = vec![vec!["stage".into(), "ms per frame".into()]];
     for (stage, time) in timings.by_stage() {
@@ -113,7 +114,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             "points": {"received": received, "kept": kept}, "primitives": map.len(),
             "voxels": map.live_voxel_count(), "bytes": map.byte_size().total(),
             "frames_per_second": frames_per_second, "stage_ms": stage_ms,
-            "scores": scores.iter().map(|(name, score)| score.to_json(name, map.classes())).collect::<Vec<_>>(),
+            "scores": records,
         });
         table::write_json(path, &value)?;
     }

@@ -1,0 +1,106 @@
+//! What an experiment works with: its options, its folder, and what it has to show.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use e2bki::Config;
+use e2bki_eval::plot::Figure;
+use e2bki_eval::{Record, Table};
+use e2bki_sim::{Split, Standard};
+
+use super::Options;
+use super::dataset::Dataset;
+use super::state::State;
+use crate::table;
+
+/// Frames of a simulated drive.
+const FRAMES: usize = 100;
+const FRAMES_FULL: usize = 400;
+
+/// An experiment under way.
+pub(super) struct Context {
+    pub(super) options: Options,
+    pub(super) state: State,
+    name: &'static str,
+    records: Vec<Record>,
+    markdown: String,
+}
+
+impl Context {
+    pub(super) fn open(options: &Options, name: &'static str) -> Result<Self> {
+        std::fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
+        let state = State::open(&options.out)?;
+        Ok(Self { options: options.clone(), state, name, records: Vec::new(), markdown: String::new() })
+    }
+
+    /// Frames of a drive.
+    pub(super) fn frames(&self) -> usize {
+        self.options.frames.unwrap_or(if self.options.full { FRAMES_FULL } else { FRAMES })
+    }
+
+    /// The datasets to use: the folder that was given, or stand-ins for these.
+    pub(super) fn datasets(&self, standards: &[Standard]) -> Result<Vec<Dataset>> {
+        if let Some(folder) = &self.options.data {
+            return Ok(vec![Dataset::folder(folder, self.options.frames, self.options.held_out)?]);
+        }
+        standards.iter().map(|standard| self.simulated(*standard, Split::Test, self.options.network)).collect()
+    }
+
+    /// The only dataset of an experiment: the folder that was given, or a stand-in.
+    pub(super) fn dataset(&self, standard: Standard) -> Result<Dataset> {
+        let mut all = self.datasets(&[standard])?;
+        all.pop().context("no dataset")
+    }
+
+    /// A stand-in, seen by a network that had a share of the training data.
+    pub(super) fn simulated(&self, standard: Standard, split: Split, network: f64) -> Result<Dataset> {
+        Dataset::simulated(standard, split, network, self.frames(), self.options.columns, &self.options.out)
+    }
+
+    /// A configuration with the threads that were asked for.
+    pub(super) fn config(&self) -> Config {
+        Config { threads: self.options.threads, ..Config::default() }
+    }
+
+    /// Where to write a file of this experiment.
+    pub(super) fn path(&self, end: &str) -> PathBuf {
+        self.options.out.join(format!("{}{end}", self.name))
+    }
+
+    /// Says something.
+    pub(super) fn note(&mut self, text: &str) -> Result<()> {
+        self.markdown += &format!("{text}\n\n");
+        table::line(&format!("{text}\n"))
+    }
+
+    /// Shows a table.
+    pub(super) fn table(&mut self, rows: &Table) -> Result<()> {
+        self.markdown += &(rows.to_markdown() + "\n");
+        table::print(&rows.rows)
+    }
+
+    /// Draws a figure as PNG and SVG.
+    pub(super) fn figure(&mut self, figure: &Figure) -> Result<()> {
+        for path in figure.save(&self.path(""))? {
+            table::line(&format!("wrote {}", path.display()))?;
+        }
+        self.markdown += &format!("![{}]({}.png)\n\n", figure.title, self.name);
+        Ok(())
+    }
+
+    /// Adds results to those that are written in the end.
+    pub(super) fn keep(&mut self, records: &[Record]) {
+        self.records.extend_from_slice(records);
+    }
+
+    /// Writes records and tables.
+    pub(super) fn finish(self) -> Result<()> {
+        let markdown = self.path(".md");
+        std::fs::write(&markdown, &self.markdown).with_context(|| format!("cannot write {}", markdown.display()))?;
+        table::write_json(&self.path(".json"), &self.records)?;
+        if let Some(path) = &self.options.json {
+            table::write_json(path, &self.records)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! Where an experiment's frames come from: simulated drives as the paper's cameras would see them, or a folder.
+
+use std::path::Path;
+
+use anyhow::Result;
+use e2bki::{ClassSet, Pose};
+use e2bki_eval::{Error, LabelledFrame, Said};
+use e2bki_sim::{Drive, ErrorModel, Split, Standard};
+
+use super::cache::FrameCache;
+use crate::real::Recording;
+
+/// Frames with ground truth, one at a time.
+pub(super) struct Dataset {
+    /// Name in tables and records.
+    pub(super) name: String,
+    /// Everything its frames depend on.
+    pub(super) identity: String,
+    pub(super) classes: ClassSet,
+    pub(super) frames: usize,
+    /// Points farther away are not asked about.
+    pub(super) max_range_m: f64,
+    /// Map every second frame and ask at the points of the others.
+    pub(super) held_out: bool,
+    /// The dataset of the paper this stands in for.
+    pub(super) stands_for: Option<Standard>,
+    source: Source,
+}
+
+enum Source {
+    Simulated { drive: Box<Drive>, network: ErrorModel, cache: FrameCache },
+    Folder(Recording),
+}
+
+impl Dataset {
+    /// The first drive of a standard set: the points inside the camera's view, as the paper's inputs are.
+    pub(super) fn simulated(
+        standard: Standard,
+        split: Split,
+        fraction: f64,
+        frames: usize,
+        columns: Option<usize>,
+        out: &Path,
+    ) -> Result<Self> {
+        let mut options = standard.drives(split)[0].options;
+        options.columns = columns.or(options.columns);
+        let drive = Drive::new(options)?;
+        let network = ErrorModel::for_drive(&drive, fraction)?;
+        let name = name_of(standard);
+        let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
+        let identity = format!("{name} {split:?} {fraction} {}", serde_json::to_string(&options)?);
+        let cache = FrameCache::open(out, &identity, classes.len())?;
+        Ok(Self {
+            name: if fraction == 0.3 { name.into() } else { format!("{name}, network {fraction}") },
+            identity: format!("{identity} {frames}"),
+            classes,
+            frames,
+            max_range_m: f64::INFINITY,
+            held_out: false,
+            stands_for: Some(standard),
+            source: Source::Simulated { drive: Box::new(drive), network, cache },
+        })
+    }
+
+    /// A dataset folder, at most so many frames of it; points within 50 m.
+    pub(super) fn folder(folder: &Path, most: Option<usize>, held_out: bool) -> Result<Self> {
+        let recording = Recording::open(folder)?;
+        let frames = recording.len().min(most.unwrap_or(usize::MAX));
+        let short = folder.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned());
+        Ok(Self {
+            name: format!("SemanticKITTI {short}{}", if held_out { ", held out" } else { "" }),
+            identity: format!("{} {frames} {held_out} {}", folder.display(), recording.identity()?),
+            classes: recording.classes().clone(),
+            frames,
+            max_range_m: 50.0,
+            held_out,
+            stands_for: None,
+            source: Source::Folder(recording),
+        })
+    }
+
+    /// A frame.
+    pub(super) fn frame(&self, index: usize) -> Result<LabelledFrame> {
+        match &self.source {
+            Source::Simulated { drive, network, cache } => {
+                if let Some(frame) = cache.get(index) {
+                    return Ok(frame);
+                }
+                let frame = drive.frame(index);
+                let evidence = network.evidence(&frame);
+                let all = LabelledFrame {
+                    world_from_sensor: Pose::from_matrix(frame.world_from_sensor)?,
+                    truth: frame.labels.iter().map(|label| u32::from(*label)).collect(),
+                    said: Said::Evidence(evidence),
+                    points: frame.points,
+                };
+                let seen = all.filtered(self.classes.len(), |i| drive.pixel_of(all.points[i]).is_some());
+                cache.put(index, &seen)?;
+                Ok(seen)
+            }
+            Source::Folder(recording) => recording.frame(index),
+        }
+    }
+
+    /// All frames, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = e2bki_eval::Result<LabelledFrame>> {
+        (0..self.frames).map(|index| self.frame(index).map_err(|e| Error::Frame { index, why: format!("{e:#}") }))
+    }
+
+    /// Whether the points of a frame are asked about.
+    pub(super) fn asks(&self, index: usize) -> bool {
+        !self.held_out || index % 2 == 1
+    }
+
+    /// Every so many frames one is mapped, unless an experiment says otherwise.
+    pub(super) fn every(&self) -> usize {
+        if self.held_out { 2 } else { 5 }
+    }
+
+    /// A drive to train on, which shares no asked frame with this one, and the frames to take of it.
+    pub(super) fn training(&self, columns: Option<usize>, out: &Path) -> Result<(Self, usize)> {
+        match (&self.source, self.stands_for) {
+            (Source::Simulated { .. }, Some(standard)) => {
+                let frames = self.frames.min(60);
+                Ok((Self::simulated(standard, Split::Train, 0.3, frames, columns, out)?, 1))
+            }
+            // Held out: the frames that are mapped may be learned from. Otherwise there is nothing else to learn from.
+            (Source::Folder(recording), _) => {
+                let copy = Self::folder(recording.folder(), Some(self.frames), self.held_out)?;
+                Ok((copy, self.every()))
+            }
+            (Source::Simulated { .. }, None) => anyhow::bail!("a simulated drive without its standard set"),
+        }
+    }
+}
+
+/// Name of a stand-in.
+pub(super) fn name_of(standard: Standard) -> &'static str {
+    match standard {
+        Standard::RellisLike => "rellis-like",
+        Standard::OffroadLike => "offroad-like",
+        Standard::KittiLike => "kitti360-like",
+    }
+}

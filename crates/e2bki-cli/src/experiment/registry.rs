@@ -1,0 +1,40 @@
+//! The experiments by name.
+
+use anyhow::Result;
+
+use super::context::Context;
+use super::{ablation, clustering, maps, parameters, robustness, scale, speed, tables};
+
+/// An experiment.
+pub(super) struct Experiment {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) run: fn(&mut Context) -> Result<()>,
+}
+
+const fn experiment(name: &'static str, about: &'static str, run: fn(&mut Context) -> Result<()>) -> Experiment {
+    Experiment { name, about, run }
+}
+
+pub(super) const EXPERIMENTS: &[Experiment] = &[
+    experiment("table-offroad", "accuracy by class, off-road: RELLIS-3D and OffRoad stand-ins", tables::offroad),
+    experiment("table-urban", "accuracy by class, urban: KITTI-360 stand-in", tables::urban),
+    experiment("table-bev", "bird's-eye maps of all datasets", tables::bev),
+    experiment("table-full", "all datasets and methods, voxels and continuous, with calibration", tables::full),
+    experiment("table-ablation", "what each part of E2-BKI is worth", ablation::table),
+    experiment("figure-sparsity", "fewer frames mapped: 20 % down to 4 %", robustness::sparsity),
+    experiment("figure-weak-network", "networks with less training data: 100 % down to 2 %", robustness::weak_network),
+    experiment("figure-threshold", "dynamic, static and hybrid uncertainty thresholds", parameters::threshold),
+    experiment("figure-sensitivity", "β, ε, d_L, d_S and τ̃, one at a time", parameters::sensitivity),
+    experiment(
+        "grid-search",
+        "configurations from the grid of all five, on a validation drive",
+        parameters::grid_search,
+    ),
+    experiment("figure-clustering", "clustering strategy by number of clusters", clustering::figure),
+    experiment("table-runtime", "frames per second of every method", speed::table),
+    experiment("figure-scalability", "time per frame of a straight drive without end", scale::drive),
+    experiment("figure-resolution", "time by voxel size, 0.4 m down to 0.01 m", speed::resolution),
+    experiment("figure-density", "time by number of points", speed::density),
+    experiment("figure-maps", "maps of all methods side by side, from above", maps::figure),
+];

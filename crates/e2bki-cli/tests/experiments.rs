@@ -1,0 +1,163 @@
+//! Experiments as a user runs them: tiny drives from end to end, interruption, mistakes.
+
+#![allow(clippy::expect_used)] // a test may fail loudly
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// A drive of four coarse frames.
+const TINY: [&str; 4] = ["--frames", "4", "--columns", "160"];
+
+fn command(name: &str, out: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_e2bki"));
+    command.args(["experiment", name, "--out"]).arg(out).args(more);
+    command
+}
+
+fn run(name: &str, out: &Path, more: &[&str]) -> Output {
+    command(name, out, more).output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Records without what depends on the clock.
+fn records(out: &Path, name: &str) -> Vec<Value> {
+    let bytes = std::fs::read(out.join(format!("{name}.json"))).expect("records are written");
+    let mut records: Vec<Value> = serde_json::from_slice(&bytes).expect("records are JSON");
+    for record in &mut records {
+        let fields = record.as_object_mut().expect("a record is an object");
+        fields.remove("hz");
+        fields.remove("stage_ms");
+    }
+    records
+}
+
+#[test]
+fn a_table_is_printed_drawn_and_written_with_every_method() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = folder.path().join("records.json");
+    let more = [TINY.as_slice(), &["--json", json.to_str().unwrap()]].concat();
+    let output = run("table-urban", folder.path(), &more);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    for name in ["S-CSM", "S-BKI", "SEE-CSOM", "ConvBKI", "EBS", "DST", "E2-BKI", "network, no map", "47.3 / 59.5"] {
+        assert!(printed.contains(name), "{name} is missing in\n{printed}");
+    }
+    assert!(printed.contains("compare orders, not values") && !printed.contains("NaN"));
+    assert!(image::open(folder.path().join("table-urban.png")).unwrap().width() > 600);
+    assert!(std::fs::read_to_string(folder.path().join("table-urban.svg")).unwrap().contains("reliability"));
+    let written: Vec<Value> = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!(written.len(), 9);
+    for record in &written {
+        for field in ["dataset", "method", "view", "miou", "acc", "bs", "ece", "iou", "queries", "occupied"] {
+            assert!(record.get(field).is_some(), "{field} is missing in {record}");
+        }
+        assert!(record["acc"].as_f64().unwrap() > 20.0, "{record}");
+        if record["method"] != "network, no map" {
+            assert!(record["miou_common"].as_f64().is_some() && record["bytes"].as_u64().unwrap() > 0);
+            assert!(record["hz"].as_f64().unwrap() > 0.0 && record["volume_m3"].as_f64().unwrap() > 0.0);
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_experiment_continues_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
+    assert!(run("table-urban", &whole, &TINY).status.success());
+
+    let mut child = command("table-urban", &broken, &TINY)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let state = broken.join("records.jsonl");
+    let start = Instant::now();
+    let lines = || std::fs::read(&state).map_or(0, |bytes| bytes.iter().filter(|b| **b == b'\n').count());
+    while lines() < 3 && start.elapsed() < Duration::from_secs(120) && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let kept = lines();
+    assert!(kept >= 3, "nothing was kept");
+    // A crash in the middle of a line.
+    let mut bytes = std::fs::read(&state).unwrap();
+    bytes.extend_from_slice(b"{\"key\":\"12ab\",\"record\":{\"dataset\":\"kit");
+    std::fs::write(&state, bytes).unwrap();
+
+    let again = run("table-urban", &broken, &TINY);
+    assert!(again.status.success(), "{}", text(&again.stderr));
+    assert_eq!(records(&whole, "table-urban"), records(&broken, "table-urban"));
+    // A third time there is nothing left to do.
+    let size = std::fs::metadata(&state).unwrap().len();
+    assert!(run("table-urban", &broken, &TINY).status.success());
+    assert_eq!(std::fs::metadata(&state).unwrap().len(), size);
+}
+
+#[test]
+fn drives_without_end_and_bird_eye_views_run_in_small() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, more) in [
+        ("figure-scalability", ["--frames", "60"].as_slice()),
+        ("figure-density", &TINY),
+        ("table-bev", &TINY),
+        ("figure-maps", &TINY),
+        ("figure-threshold", &TINY),
+    ] {
+        let output = run(name, folder.path(), more);
+        assert!(output.status.success(), "{name}: {}", text(&output.stderr));
+        assert!(
+            folder.path().join(format!("{name}.png")).is_file() && folder.path().join(format!("{name}.md")).is_file()
+        );
+    }
+    let bev = records(folder.path(), "table-bev");
+    assert!(bev.iter().any(|record| record["view"] == "bev-continuous" && record["miou"].is_f64()));
+    assert!(bev.iter().all(|record| record["volume_m3"].is_null()));
+}
+
+#[test]
+fn a_folder_without_labels_gives_dashes_and_bad_folders_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let drive = folder.path().join("drive");
+    let simulated = Command::new(env!("CARGO_BIN_EXE_e2bki"))
+        .args(["simulate", "--world", "urban", "--frames", "2", "--format", "semantickitti", "--no-images", "--out"])
+        .arg(&drive)
+        .output()
+        .expect("the program starts");
+    assert!(simulated.status.success(), "{}", text(&simulated.stderr));
+    let sequence = drive.join("sequences");
+    let sequence = std::fs::read_dir(&sequence).unwrap().next().unwrap().unwrap().path();
+    // The labels become predictions: then nothing is known to be true.
+    std::fs::rename(sequence.join("labels"), sequence.join("predictions")).unwrap();
+    let out = folder.path().join("out");
+    let output = run("table-full", &out, &["--data", sequence.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("No ground truth"));
+    let all = records(&out, "table-full");
+    assert!(all.iter().all(|record| record["miou"].is_null() && record["acc"].is_null() && record["bs"].is_null()));
+    assert!(all.iter().any(|record| record["bytes"].as_u64().unwrap_or(0) > 0));
+
+    std::fs::remove_dir_all(sequence.join("predictions")).unwrap();
+    for (name, more, hint) in [
+        ("table-full", vec!["--data", sequence.to_str().unwrap()], "neither `predictions` nor `labels`"),
+        ("table-full", vec!["--data", "no-such-folder"], "no-such-folder"),
+        ("table-ful", vec![], "did you mean `table-full`"),
+        ("figure-sparsitty", vec![], "figure-sparsity"),
+        ("table-full", vec!["--frames", "0"], "at least 1"),
+        ("table-full", vec!["--network", "5", "--frames", "1"], "0.02"),
+        ("table-full", vec!["--held-out"], "--data"),
+    ] {
+        let output = run(name, &out, &more);
+        assert_eq!(output.status.code(), Some(2), "{name} {more:?}");
+        let message = text(&output.stderr);
+        assert!(message.contains(hint) && !message.contains("panicked"), "{message}");
+    }
+    let list = Command::new(env!("CARGO_BIN_EXE_e2bki")).args(["experiment", "list"]).output().unwrap();
+    assert_eq!(text(&list.stdout).lines().count(), 17);
+}
