@@ -39,8 +39,8 @@ impl Lattice {
         let mut place = Place { voxel: [0; 3], offset: [0.0; 3] };
         for axis in 0..self.axes() {
             let scaled = position[axis] / self.resolution;
-            // Also false for NaN.
-            if !(scaled.abs() < MOST_INDEX) {
+            // NaN is in no range.
+            if !(-MOST_INDEX..MOST_INDEX).contains(&scaled) {
                 return None;
             }
             let index = floor_i32(scaled);
