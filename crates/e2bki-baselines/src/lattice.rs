@@ -39,7 +39,8 @@ impl Lattice {
         let mut place = Place { voxel: [0; 3], offset: [0.0; 3] };
         for axis in 0..self.axes() {
             let scaled = position[axis] / self.resolution;
-            if scaled.is_nan() || scaled.abs() >= MOST_INDEX {
+            // NaN is in no range.
+            if !(-MOST_INDEX..MOST_INDEX).contains(&scaled) {
                 return None;
             }
             let index = floor_i32(scaled);
