@@ -9,7 +9,12 @@ use crate::pose::Pose;
 use crate::primitive::{Form, Sums, block_of, log_evidence_of_odds};
 
 /// Primitives of a frame, one per cluster, with their opinions.
-pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_sensor: &Pose) -> Batch {
+pub(crate) fn fuse(
+    points: &EvidentialPoints,
+    clusters: &Clusters,
+    world_from_sensor: &Pose,
+    correlation: f64,
+) -> Batch {
     let classes = points.classes;
     let mut log_evidence = vec![0.0; clusters.len() * classes];
     let mut probability = vec![0.0; clusters.len() * classes];
@@ -35,7 +40,7 @@ pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_se
             }
             sums.settle();
             let mut core = Core::of_sums(sums);
-            core.judge(log_evidence, probability);
+            core.judge(log_evidence, correlation, probability);
             core
         })
         .collect();

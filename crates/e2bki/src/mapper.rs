@@ -91,7 +91,7 @@ impl Mapper {
 
         // 3. Sum each group into a primitive, and stop the most uncertain.
         let (batch, rows) = timed(&mut time.fuse, || {
-            let mut batch = fuse(&points, &clusters, pose);
+            let mut batch = fuse(&points, &clusters, pose, config.correlation);
             let rows = gate(&mut batch, config, &mut report);
             (batch, rows)
         });

@@ -130,7 +130,7 @@ impl Mapper {
             batch.log_evidence.extend_from_slice(&state.log_evidence);
         }
         drop(states);
-        batch.judge(classes);
+        batch.judge(classes, self.config().correlation);
         self.set.put_back(&batch);
         self.refresh();
         Ok(())

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use crate::{score, table};
 
 /// Configurations side by side: a name and the settings that differ from the default.
-const VARIANTS: [(&str, &[(&str, &str)]); 6] = [
+const VARIANTS: [(&str, &[(&str, &str)]); 7] = [
     ("default", &[]),
+    ("independent points", &[("correlation", "0")]),
     ("merge by distance", &[("merge", "true")]),
     ("cells 0.4 m", &[("cell_size", "0.4")]),
     ("K-means++ 1024", &[("clustering", "kmeans++"), ("cluster_count", "total"), ("merge", "true")]),

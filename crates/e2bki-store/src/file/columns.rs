@@ -115,7 +115,7 @@ pub(super) fn values_of(states: &[PrimitiveState], classes: usize) -> Result<Vec
     let mut probability = vec![0.0; classes];
     let opinions: Vec<(usize, f32)> = states
         .iter()
-        .map(|state| opinion_of(&state.log_evidence, &mut probability))
+        .map(|state| opinion_of(&state.log_evidence, 1.0, &mut probability))
         .map(|opinion| (opinion.label, opinion.uncertainty as f32))
         .collect();
     let mut all = vec![Values::Whole(states.iter().map(|s| s.id as i64).collect())];

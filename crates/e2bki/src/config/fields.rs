@@ -102,6 +102,7 @@ static FIELDS: &[Field] = &[
     field!(length_scale, "ℓ", float 0.01 .. 10.0, "kernel length, metres"),
     field!(prior, "α0", float 1e-9 .. 10.0, "Dirichlet prior per class"),
     field!(uncertainty_sensitivity, "β", float 0.05 .. 5.0, "scale of the kernel's reach ℓβe^(1-u)"),
+    field!(correlation, "", float 0.0 .. 1.0, "correlation between the errors of a primitive's points: w points are w/(1+ρ(w-1)) witnesses"),
     field!(gate, "U_thr", choice Gate, "which primitives of a frame are too uncertain to keep"),
     field!(drop_uncertain, "ũ", float 0.0 .. 0.99, "share of a frame's most uncertain primitives dropped by the dynamic gate"),
     field!(max_uncertainty, "", float 0.0 .. 1.0, "largest uncertainty let through by the static gate"),

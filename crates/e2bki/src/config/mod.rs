@@ -32,6 +32,8 @@ pub struct Config {
     pub prior: f64,
     /// Scale of the kernel's reach ℓβe^{1−u} (paper: β).
     pub uncertainty_sensitivity: f64,
+    /// Correlation ρ between the errors of a primitive's points: w points are w/(1 + ρ(w−1)) independent witnesses.
+    pub correlation: f64,
     /// Which primitives of a frame are too uncertain to keep.
     pub gate: Gate,
     /// Share of a frame's most uncertain primitives that the dynamic gate drops (paper: ũ).
@@ -101,6 +103,7 @@ impl Default for Config {
             length_scale: 0.2,
             prior: 0.001,
             uncertainty_sensitivity: 0.75,
+            correlation: 0.4,
             gate: Gate::Dynamic,
             drop_uncertain: 0.1,
             max_uncertainty: 0.9,
@@ -126,7 +129,7 @@ impl Default for Config {
             sparsity: Sparsity::Literal,
             min_range: 0.0,
             max_range: f64::INFINITY,
-            label_strength: 9.0,
+            label_strength: 3.0,
             label_neighbourhood: 0.4,
             live_voxels: true,
             seed: 0,

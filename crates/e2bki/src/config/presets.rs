@@ -16,6 +16,7 @@ impl Config {
         let paper = |clusters| Self {
             clustering: Clustering::KMeans,
             merge: true,
+            correlation: 0.0,
             cluster_count: ClusterCount::Total,
             clusters,
             ..Self::default()

@@ -3,7 +3,7 @@
 use super::slots::Core;
 use crate::config::{Config, Distance, Shape};
 use crate::maths::{exp, mahalanobis_threshold_2d, mahalanobis_threshold_3d};
-use crate::primitive::{Ellipsoid, Form, opinion_of};
+use crate::primitive::{Ellipsoid, Form, opinion_of, witnesses_per_point};
 
 /// How sums become an ellipsoid, an opinion and a kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,6 +14,8 @@ pub(crate) struct Recipe {
     distance: Distance,
     /// ℓβ, metres.
     reach: f64,
+    /// Correlation between the errors of a primitive's points.
+    pub(crate) correlation: f64,
 }
 
 impl Recipe {
@@ -23,6 +25,7 @@ impl Recipe {
             shape: config.shape,
             distance: config.distance,
             reach: config.length_scale * config.uncertainty_sensitivity,
+            correlation: config.correlation,
         }
     }
 
@@ -42,10 +45,12 @@ impl Recipe {
 }
 
 impl Core {
-    /// Derives mean and opinion from the sums; the kernel is a matter of the recipe.
-    pub(crate) fn judge(&mut self, log_evidence: &[f64], probability: &mut [f32]) {
+    /// Derives mean and opinion from the sums, for a correlation between the errors of its points; the kernel is a
+    /// matter of the recipe.
+    pub(crate) fn judge(&mut self, log_evidence: &[f64], correlation: f64, probability: &mut [f32]) {
         self.mean = self.sums.mean();
-        let opinion = opinion_of(log_evidence, probability);
+        let factor = witnesses_per_point(self.sums.weight, correlation);
+        let opinion = opinion_of(log_evidence, factor, probability);
         self.label = opinion.label as u16;
         self.plausible = plausible(probability);
         self.uncertainty = opinion.uncertainty as f32;

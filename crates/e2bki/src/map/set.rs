@@ -140,7 +140,7 @@ impl PrimitiveSet {
     pub(crate) fn fold(&mut self, pairs: &[(u32, usize)], batch: &Batch) {
         let (recipe, stamp) = (self.recipe, self.stamp);
         let moves = self.slots.add_rows(pairs, batch, |slot, core, log_evidence, probability, before| {
-            core.judge(log_evidence, probability);
+            core.judge(log_evidence, recipe.correlation, probability);
             core.form = recipe.form_of(core);
             let stale = StaleOfOne::of(before.support).and(Support::of(core));
             let (from, to) = (BlockKey(block_of(before.mean)), BlockKey(block_of(core.mean)));
@@ -202,7 +202,7 @@ impl PrimitiveSet {
         was_large.iter().for_each(|slot| self.leave(*slot));
         let recipe = self.recipe;
         self.slots.derive(&changed, |core, log_evidence, probability| {
-            core.judge(log_evidence, probability);
+            core.judge(log_evidence, recipe.correlation, probability);
             core.form = recipe.form_of(core);
             core.changed = false;
         });
@@ -281,7 +281,7 @@ impl PrimitiveSet {
             batch.cores.push(Core { muted: old.muted, ..Core::of_sums(change(&old.sums)) });
             batch.log_evidence.extend_from_slice(self.log_evidence(slot));
         }
-        batch.judge(self.slots.classes());
+        batch.judge(self.slots.classes(), self.recipe.correlation);
         batch
     }
 

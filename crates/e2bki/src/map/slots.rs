@@ -56,14 +56,14 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// Derives means and opinions, in parallel.
-    pub(crate) fn judge(&mut self, classes: usize) {
+    pub(crate) fn judge(&mut self, classes: usize, correlation: f64) {
         self.probability = vec![0.0; self.cores.len() * classes];
         self.cores
             .par_iter_mut()
             .zip(self.log_evidence.par_chunks(classes))
             .zip(self.probability.par_chunks_mut(classes))
             .with_min_len(256)
-            .for_each(|((core, log_evidence), probability)| core.judge(log_evidence, probability));
+            .for_each(|((core, log_evidence), probability)| core.judge(log_evidence, correlation, probability));
     }
 
     /// Rows in the order of a curve through their blocks: what is near in the world is then near in time and memory.

@@ -33,19 +33,26 @@ pub fn log_evidence_of_odds(odds: f32) -> f64 {
     ((value * (1.0 / QUANTUM) + WHOLE) - WHOLE) * QUANTUM
 }
 
-/// The opinion of summed log-evidence; writes the expected probabilities p (paper: p_j, u_j).
-pub fn opinion_of(log_evidence: &[f64], probability: &mut [f32]) -> Opinion {
+/// How many independent witnesses `weight` points of one primitive are worth, as a share of them: 1/(1 + ρ(w−1)) for a
+/// correlation ρ between the errors of any two. With ρ = 0 every point counts in full, as in the paper; otherwise there
+/// are at most 1/ρ witnesses however many points there are.
+pub fn witnesses_per_point(weight: f64, correlation: f64) -> f64 {
+    1.0 / (1.0 + correlation * (weight - 1.0).max(0.0))
+}
+
+/// The opinion of summed log-evidence times a factor; writes the expected probabilities p (paper: p_j, u_j).
+pub fn opinion_of(log_evidence: &[f64], factor: f64, probability: &mut [f32]) -> Opinion {
     let label = argmax(log_evidence);
     // Scaled by the largest term e^M, so that neither many points nor total conflict can overflow.
-    let largest = log_evidence[label];
+    let largest = factor * log_evidence[label];
     let ignorance = exp(-largest);
     let mut total = ignorance;
     for value in log_evidence.iter().filter(|value| **value > 0.0) {
-        total += exp(value - largest) - ignorance;
+        total += exp(factor * value - largest) - ignorance;
     }
     let share = ignorance / log_evidence.len() as f64;
     for (p, value) in probability.iter_mut().zip(log_evidence) {
-        let belief = if *value > 0.0 { exp(value - largest) - ignorance } else { 0.0 };
+        let belief = if *value > 0.0 { exp(factor * value - largest) - ignorance } else { 0.0 };
         *p = ((belief + share) / total) as f32;
     }
     Opinion { uncertainty: ignorance / total, ln_uncertainty: -largest - ln(total), label }
@@ -90,7 +97,7 @@ mod tests {
             let (b, u) = fold_pairwise(&opinions);
             let log_evidence = summed(&rows);
             let mut p = vec![0.0; classes];
-            let fused = opinion_of(&log_evidence, &mut p);
+            let fused = opinion_of(&log_evidence, 1.0, &mut p);
             prop_assert!((fused.uncertainty - u).abs() < 1e-7);
             prop_assert!((fused.ln_uncertainty - u.ln()).abs() < 1e-6);
             for (p, b) in p.iter().zip(&b) {
@@ -103,17 +110,29 @@ mod tests {
     }
 
     #[test]
+    fn correlated_points_are_worth_at_most_so_many_witnesses() {
+        assert_eq!(witnesses_per_point(100.0, 0.0), 1.0);
+        assert_eq!(witnesses_per_point(1.0, 0.4), 1.0);
+        assert_eq!(witnesses_per_point(0.0, 0.4), 1.0);
+        assert!((1e9 * witnesses_per_point(1e9, 0.4) - 2.5).abs() < 1e-6);
+        // Two points of the same opinion that always err together are one.
+        let one = opinion_of(&[0.7, 0.2], 1.0, &mut [0.0; 2]);
+        let two = opinion_of(&[1.4, 0.4], witnesses_per_point(2.0, 1.0), &mut [0.0; 2]);
+        assert!((one.uncertainty - two.uncertainty).abs() < 1e-12);
+    }
+
+    #[test]
     fn certainty_ignorance_and_total_conflict_are_safe() {
         let mut p = [0.0; 3];
-        let vacuous = opinion_of(&[0.0; 3], &mut p);
+        let vacuous = opinion_of(&[0.0; 3], 1.0, &mut p);
         assert_eq!((vacuous.uncertainty, vacuous.label), (1.0, 0));
         assert!(p.iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-6));
         // Two certain opinions for different classes: half each, no ignorance.
         let certain = log_evidence_of_odds(crate::input::MAX_ODDS);
-        let conflict = opinion_of(&[certain, certain, 0.0], &mut p);
+        let conflict = opinion_of(&[certain, certain, 0.0], 1.0, &mut p);
         assert!((p[0] - 0.5).abs() < 1e-6 && (p[1] - 0.5).abs() < 1e-6 && conflict.uncertainty < 1e-11);
         // A million points: u underflows, its logarithm does not.
-        let many = opinion_of(&[1.0e6, 2.0e6, 0.0], &mut p);
+        let many = opinion_of(&[1.0e6, 2.0e6, 0.0], 1.0, &mut p);
         assert_eq!((many.uncertainty, many.label, p[1]), (0.0, 1, 1.0));
         assert!((many.ln_uncertainty + 2.0e6).abs() < 1.0);
     }
@@ -121,7 +140,7 @@ mod tests {
     #[test]
     fn thirty_points_of_uncertainty_three_tenths_leave_almost_none() {
         let odds = (0.7 / 0.3) as f32;
-        let fused = opinion_of(&[30.0 * log_evidence_of_odds(odds)], &mut [0.0]);
+        let fused = opinion_of(&[30.0 * log_evidence_of_odds(odds)], 1.0, &mut [0.0]);
         assert!(fused.uncertainty < 1e-15 && fused.uncertainty > 0.0);
         assert!((fused.ln_uncertainty - 30.0 * 0.3_f64.ln()).abs() < 1e-4);
     }

@@ -128,7 +128,7 @@ fn frame(rng: &mut Rng) -> Batch {
 fn push(batch: &mut Batch, sums: Sums, evidence: Vec<f64>) {
     let mut probability = vec![0.0; CLASSES];
     let mut core = Core::of_sums(sums);
-    core.judge(&evidence, &mut probability);
+    core.judge(&evidence, 0.0, &mut probability);
     batch.cores.push(core);
     batch.log_evidence.extend(evidence);
     batch.probability.extend(probability);
