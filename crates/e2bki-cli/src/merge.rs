@@ -41,7 +41,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut inputs: Vec<Input> =
         options.maps.iter().map(|path| Input { path: path.clone(), world_from_map: Pose::IDENTITY }).collect();
     for text in &options.transform {
-        let (name, motion) = text.split_once('=').with_context(|| format!("--transform takes MAP=MOTION; got `{text}`"))?;
+        let (name, motion) =
+            text.split_once('=').with_context(|| format!("--transform takes MAP=MOTION; got `{text}`"))?;
         let Some(input) = inputs.iter_mut().find(|input| input.path.as_os_str() == name) else {
             bail!("--transform names `{name}`, which is not among the maps to merge");
         };

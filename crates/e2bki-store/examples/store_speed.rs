@@ -53,7 +53,11 @@ fn speed(primitives: usize) -> Outcome {
     let again = load(&path)?;
     let loaded = start.elapsed().as_secs_f64();
     println!("{} primitives, {} classes, {} tiles", states.len(), map.classes().len(), file.tiles().len());
-    println!("{:.1} MB, {:.1} bytes per primitive", file.bytes() as f64 / 1e6, file.bytes() as f64 / states.len() as f64);
+    println!(
+        "{:.1} MB, {:.1} bytes per primitive",
+        file.bytes() as f64 / 1e6,
+        file.bytes() as f64 / states.len() as f64
+    );
     println!("save {saved:.2} s, {:.2} million/s (flushed to the disk)", millions / saved);
     println!("open {:.1} ms; read {read:.2} s, {:.2} million/s", opened * 1e3, millions / read);
     println!("load as a map {loaded:.2} s, {:.2} million/s", millions / loaded);
@@ -98,8 +102,17 @@ fn budget(metres: f64, bytes: usize) -> Outcome {
         frames += 1;
     }
     println!("{:.2} km, {frames} frames, {} primitives", driven / 1e3, whole.len());
-    println!("without a budget {:.1} MB, {:.1} ms a frame", whole.byte_size().total() as f64 / 1e6, without * 1e3 / frames as f64);
-    println!("budget {:.1} MB, peak {:.1} MB, {:.1} ms a frame", bytes as f64 / 1e6, rolling.peak_bytes() as f64 / 1e6, with * 1e3 / frames as f64);
+    println!(
+        "without a budget {:.1} MB, {:.1} ms a frame",
+        whole.byte_size().total() as f64 / 1e6,
+        without * 1e3 / frames as f64
+    );
+    println!(
+        "budget {:.1} MB, peak {:.1} MB, {:.1} ms a frame",
+        bytes as f64 / 1e6,
+        rolling.peak_bytes() as f64 / 1e6,
+        with * 1e3 / frames as f64
+    );
     println!("under the budget: {}", rolling.peak_bytes() <= bytes);
     println!("same states: {}", rolling.into_map()?.states().eq(whole.states()));
     std::fs::remove_dir_all(&folder)?;

@@ -65,10 +65,12 @@ impl Folder {
         std::fs::create_dir_all(path).map_err(Error::io("create", path))?;
         let mut inside = std::fs::read_dir(path).map_err(Error::io("open", path))?;
         if inside.next().is_some() {
-            return Err(Error::Refused(format!("{} is not empty: a new map needs a folder of its own", path.display())));
+            return Err(Error::Refused(format!(
+                "{} is not empty: a new map needs a folder of its own",
+                path.display()
+            )));
         }
-        let mut folder =
-            Self { path: path.into(), header, latest: 0, tiles: BTreeMap::new(), committed: Vec::new() };
+        let mut folder = Self { path: path.into(), header, latest: 0, tiles: BTreeMap::new(), committed: Vec::new() };
         folder.commit(None)?;
         Ok(folder)
     }
@@ -145,10 +147,8 @@ impl Folder {
         self.latest += all as u64;
         let jobs: Vec<(u64, [i32; 2], Vec<PrimitiveState>)> =
             tiles.into_iter().enumerate().map(|(i, (tile, states))| (first + i as u64, tile, states)).collect();
-        let entries: Vec<Result<Option<Entry>>> = jobs
-            .into_par_iter()
-            .map(|(number, tile, states)| self.put(number, tile, states, header))
-            .collect();
+        let entries: Vec<Result<Option<Entry>>> =
+            jobs.into_par_iter().map(|(number, tile, states)| self.put(number, tile, states, header)).collect();
         let mut written = 0;
         for entry in entries {
             if let Some(entry) = entry? {
@@ -189,7 +189,7 @@ impl Folder {
         }
         for entry in self.tiles.values().filter(|entry| !self.committed.contains(&entry.file)) {
             let path = self.path.join(&entry.file);
-            let file = std::fs::File::open(&path).map_err(Error::io("open", &path))?;
+            let file = std::fs::OpenOptions::new().append(true).open(&path).map_err(Error::io("open", &path))?;
             file.sync_all().map_err(Error::io("write", &path))?;
         }
         let manifest = Manifest {
@@ -197,7 +197,8 @@ impl Folder {
             latest: self.latest,
             tiles: self.tiles.values().cloned().collect(),
         };
-        let text = serde_json::to_vec(&manifest).map_err(|e| Error::Refused(format!("cannot write the manifest: {e}")))?;
+        let text =
+            serde_json::to_vec(&manifest).map_err(|e| Error::Refused(format!("cannot write the manifest: {e}")))?;
         let name = self.path.join(MANIFEST);
         sync_folder_of(&name)?;
         write_atomically(&name, |out| {

@@ -209,7 +209,9 @@ impl RollingMapper {
             };
             let (low, high) = (bound(f64::min, f64::INFINITY), bound(f64::max, f64::NEG_INFINITY));
             let matters: BTreeSet<[i32; 2]> = (self.folder.tiles.values())
-                .filter(|entry| (0..3).all(|i| f64::from(entry.low[i]) <= high[i] && f64::from(entry.high[i]) >= low[i]))
+                .filter(|entry| {
+                    (0..3).all(|i| f64::from(entry.low[i]) <= high[i] && f64::from(entry.high[i]) >= low[i])
+                })
                 .map(|entry| entry.tile)
                 .collect();
             self.make_room(Area { low: tile(group[0]), high: tile(group[0]) })?;

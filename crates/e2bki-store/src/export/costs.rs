@@ -6,8 +6,28 @@ use crate::error::{Error, Result};
 
 /// Names of ground that vehicles usually drive on: free unless a table says otherwise.
 const GROUND: [&str; 22] = [
-    "road", "lane", "lane-marking", "parking", "sidewalk", "ground", "other-ground", "terrain", "grass", "dirt", "mud",
-    "sand", "gravel", "asphalt", "concrete", "trail", "path", "floor", "snow", "pavement", "soil", "field",
+    "road",
+    "lane",
+    "lane-marking",
+    "parking",
+    "sidewalk",
+    "ground",
+    "other-ground",
+    "terrain",
+    "grass",
+    "dirt",
+    "mud",
+    "sand",
+    "gravel",
+    "asphalt",
+    "concrete",
+    "trail",
+    "path",
+    "floor",
+    "snow",
+    "pavement",
+    "soil",
+    "field",
 ];
 
 /// The highest cost: occupied.

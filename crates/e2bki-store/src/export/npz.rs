@@ -44,10 +44,16 @@ pub(super) fn write(map: &Mapper, path: &Path) -> Result<()> {
         ("label", npy::array("<i8", rows, None, map.primitives().flat_map(|p| (p.label() as i64).to_le_bytes()))),
         (
             "probability",
-            npy::array("<f4", rows, Some(classes), map.primitives().flat_map(|p| p.probability()).flat_map(|v| v.to_le_bytes())),
+            npy::array(
+                "<f4",
+                rows,
+                Some(classes),
+                map.primitives().flat_map(|p| p.probability()).flat_map(|v| v.to_le_bytes()),
+            ),
         ),
     ];
-    let entries: Vec<(String, Vec<u8>)> = entries.into_iter().map(|(name, data)| (format!("{name}.npy"), data)).collect();
+    let entries: Vec<(String, Vec<u8>)> =
+        entries.into_iter().map(|(name, data)| (format!("{name}.npy"), data)).collect();
     let bytes = zip::archive(&entries).map_err(Error::Refused)?;
     written(path, |out| out.write_all(&bytes))
 }
@@ -67,7 +73,10 @@ pub(crate) fn read_npz(path: &Path) -> Result<(Header, Vec<PrimitiveState>)> {
     let entries = zip::entries(&bytes).map_err(&foreign)?;
     let take = |name: &str, kind: &str, width: usize, columns: usize| {
         let file = format!("{name}.npy");
-        let found = entries.iter().find(|(known, _)| *known == file).ok_or_else(|| foreign(format!("it has no array `{name}`")))?;
+        let found = entries
+            .iter()
+            .find(|(known, _)| *known == file)
+            .ok_or_else(|| foreign(format!("it has no array `{name}`")))?;
         npy::values(found.1, kind, width, columns).map_err(|what| foreign(format!("array `{name}`: {what}")))
     };
     let header = Header::from_json(take("header", "|u1", 1, 1)?, path, 0)?;

@@ -74,7 +74,10 @@ pub(super) fn entries(bytes: &[u8]) -> Result<Vec<(String, &[u8])>, String> {
         if method != 0 {
             return Err(format!("`{name}` is compressed; only arrays saved without compression can be read"));
         }
-        let start = local + 30 + u16_at(bytes, local + 26).ok_or_else(broken)? + u16_at(bytes, local + 28).ok_or_else(broken)?;
+        let start = local
+            + 30
+            + u16_at(bytes, local + 26).ok_or_else(broken)?
+            + u16_at(bytes, local + 28).ok_or_else(broken)?;
         let data = bytes.get(start..start.saturating_add(size)).ok_or_else(|| format!("`{name}` is cut off"))?;
         if crc32fast::hash(data) as usize != sum {
             return Err(format!("`{name}` is damaged: its checksum does not match"));

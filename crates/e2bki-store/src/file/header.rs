@@ -5,8 +5,8 @@ use std::path::Path;
 use e2bki::{ClassSet, Config, Mapper};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
 use crate::FORMAT_VERSION;
+use crate::error::{Error, Result};
 
 /// Side of a tile, metres: a tile is a square of the ground with everything above and below it.
 pub(crate) const TILE_M: i32 = 32;
@@ -124,8 +124,7 @@ impl Header {
 
     /// Reads what [`Self::to_json`] wrote; `offset` is where it stands in the file.
     pub(crate) fn from_json(text: &[u8], path: &Path, offset: u64) -> Result<Self> {
-        let damaged =
-            |what: String| Error::Damaged { path: path.into(), part: "the header".into(), offset, what };
+        let damaged = |what: String| Error::Damaged { path: path.into(), part: "the header".into(), offset, what };
         let version: Version = serde_json::from_slice(text).map_err(|e| damaged(e.to_string()))?;
         if version.format != FORMAT {
             return Err(Error::Foreign { path: path.into(), what: format!("it says it is {:?}", version.format) });

@@ -126,9 +126,7 @@ fn dictionary_indices(values: &[usize], count: usize) -> Vec<u8> {
 
 fn range_of(values: &Values) -> Option<([u8; 8], [u8; 8])> {
     match values {
-        Values::Whole(values) => {
-            Some((values.iter().min()?.to_le_bytes(), values.iter().max()?.to_le_bytes()))
-        }
+        Values::Whole(values) => Some((values.iter().min()?.to_le_bytes(), values.iter().max()?.to_le_bytes())),
         Values::Double(values) if values.iter().all(|v| v.is_finite()) => {
             let least = values.iter().copied().fold(f64::INFINITY, f64::min);
             let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -114,7 +114,10 @@ pub(super) fn decode_tile(
     let flags = |column: usize| {
         let (offset, data) = data(column, Kind::Flag)?;
         if data.len() != rows.div_ceil(8) {
-            return Err(damaged(offset, format!("column {} has {} bytes for {rows} rows", names[column].0, data.len())));
+            return Err(damaged(
+                offset,
+                format!("column {} has {} bytes for {rows} rows", names[column].0, data.len()),
+            ));
         }
         Ok((0..rows).map(|i| data[i / 8] >> (i % 8) & 1 == 1).collect())
     };

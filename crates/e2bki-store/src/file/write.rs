@@ -27,7 +27,9 @@ pub fn save(map: &Mapper, path: impl AsRef<Path>) -> Result<Header> {
 pub fn save_with(map: &Mapper, sources: &[String], path: impl AsRef<Path>) -> Result<Header> {
     let path = path.as_ref();
     if map.config().posterior != e2bki::config::Posterior::Refined {
-        return Err(Error::Refused("a map with an accumulated posterior cannot be saved: it is not made of primitives".into()));
+        return Err(Error::Refused(
+            "a map with an accumulated posterior cannot be saved: it is not made of primitives".into(),
+        ));
     }
     let mut primitives: Vec<([i32; 2], Primitive<'_>)> =
         map.primitives().map(|primitive| (tile_of(primitive.sums().origin), primitive)).collect();

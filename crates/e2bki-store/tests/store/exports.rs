@@ -1,9 +1,6 @@
 //! Exports say what the map says, in the sizes that their headers declare; the lossless one comes back.
 
-#[path = "../../e2bki/tests/common/mod.rs"]
-mod common;
-
-use common::{drive, fingerprint, map_of};
+use crate::common::{drive, fingerprint, map_of};
 use e2bki::{Config, Mapper};
 use e2bki_store::{CostTable, ExportOptions, Format, export, import_npz};
 
@@ -111,7 +108,8 @@ fn a_grid_tells_free_occupied_and_unknown_apart_and_lies_where_the_cells_are() {
     };
     let (width, pixels, yaml) = read(&options);
     assert!(yaml.contains("image: costs.pgm\nmode: trinary\nresolution: 0.4\n"), "{yaml}");
-    let origin: Vec<f64> = yaml.split(['[', ']']).nth(1).unwrap().split(',').map(|v| v.trim().parse().unwrap()).collect();
+    let origin: Vec<f64> =
+        yaml.split(['[', ']']).nth(1).unwrap().split(',').map(|v| v.trim().parse().unwrap()).collect();
     let cells = map.bev(0.4).unwrap();
     let mut seen = 0;
     for (center, belief) in cells.centers.iter().zip(cells.beliefs.iter()) {

@@ -1,11 +1,8 @@
 //! Files of every format version stay readable for ever: what was in them then is in them now.
 
-#[path = "../../e2bki/tests/common/mod.rs"]
-mod common;
-
 use std::path::PathBuf;
 
-use common::{classes, frame, mapper};
+use crate::common::{classes, frame, mapper};
 use e2bki::{Config, Mapper};
 use e2bki_store::{MapFile, check, load, save_with};
 
@@ -43,7 +40,8 @@ fn version_1_is_read_as_it_was_written() {
         sum.update(&[u8::from(state.muted)]);
         state.sums.origin.iter().for_each(|v| sum.update(&v.to_le_bytes()));
         let sums = &state.sums;
-        for value in sums.first.iter().chain(&sums.second).chain([&sums.weight, &sums.range]).chain(&state.log_evidence) {
+        for value in sums.first.iter().chain(&sums.second).chain([&sums.weight, &sums.range]).chain(&state.log_evidence)
+        {
             sum.update(&value.to_le_bytes());
         }
     }
