@@ -36,7 +36,7 @@ fn saves_for_ever() {
 fn kill_often(path: &std::path::Path, kind: &str) {
     let [old, new] = [400, 700].map(|points| map(points).states().collect::<Vec<_>>());
     let (mut olds, mut news) = (0, 0);
-    for round in 0..30_u64 {
+    for round in 0..20_u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "killed::saves_for_ever", "--ignored", "--nocapture"])
             .env("E2BKI_SAVE_TO", path)
