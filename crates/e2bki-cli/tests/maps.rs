@@ -1,6 +1,6 @@
 //! Commands on map files as a user meets them.
 
-#![allow(clippy::expect_used)] // a test may fail loudly
+#![allow(clippy::expect_used, clippy::unwrap_used)] // a test may fail loudly
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

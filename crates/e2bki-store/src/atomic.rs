@@ -15,6 +15,7 @@ pub fn write_atomically<T>(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) 
     let written = write(&beside, fill).and_then(|value| {
         std::fs::rename(&beside, &target).map_err(Error::io("replace", path))?;
         sync_folder_of(&target)?;
+        sweep(&target);
         Ok(value)
     });
     if written.is_err() {
@@ -44,6 +45,22 @@ fn name_beside(target: &Path) -> Result<PathBuf> {
     beside.push(name);
     beside.push(format!(".{}-{number}.part", std::process::id()));
     Ok(target.with_file_name(beside))
+}
+
+/// Removes what writers of the same file left behind when they were killed: parts that are older than an hour.
+fn sweep(target: &Path) {
+    const OLD: std::time::Duration = std::time::Duration::from_secs(3600);
+    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return };
+    let start = format!(".{}.", name.to_string_lossy());
+    let Ok(inside) = std::fs::read_dir(folder) else { return };
+    for entry in inside.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let age = entry.metadata().and_then(|about| about.modified()).ok().and_then(|time| time.elapsed().ok());
+        if name.starts_with(&start) && name.ends_with(".part") && age.is_some_and(|age| age > OLD) {
+            // What cannot be removed costs space only.
+            std::fs::remove_file(entry.path()).ok();
+        }
+    }
 }
 
 /// Makes a rename or removal last: it is the folder that must reach the disk.

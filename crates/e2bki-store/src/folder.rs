@@ -189,7 +189,7 @@ impl Folder {
         }
         for entry in self.tiles.values().filter(|entry| !self.committed.contains(&entry.file)) {
             let path = self.path.join(&entry.file);
-            let file = std::fs::File::open(&path).map_err(Error::io("open", &path))?;
+            let file = std::fs::OpenOptions::new().append(true).open(&path).map_err(Error::io("open", &path))?;
             file.sync_all().map_err(Error::io("write", &path))?;
         }
         let manifest = Manifest {

@@ -1,9 +1,6 @@
 //! Exports say what the map says, in the sizes that their headers declare; the lossless one comes back.
 
-#[path = "../../e2bki/tests/common/mod.rs"]
-mod common;
-
-use common::{drive, fingerprint, map_of};
+use crate::common::{drive, fingerprint, map_of};
 use e2bki::{Config, Mapper};
 use e2bki_store::{CostTable, ExportOptions, Format, export, import_npz};
 

@@ -1,9 +1,6 @@
 //! A map that went through a file goes on exactly as one that did not.
 
-#[path = "../../e2bki/tests/common/mod.rs"]
-mod common;
-
-use common::{drive, fingerprint, map_of, mapper};
+use crate::common::{drive, fingerprint, map_of, mapper};
 use e2bki::Config;
 use e2bki_store::{MapFile, load, load_region, save, save_with};
 

@@ -1,9 +1,6 @@
 //! Merging: by name, in any order, moved, and never the same drive twice unnoticed.
 
-#[path = "../../e2bki/tests/common/mod.rs"]
-mod common;
-
-use common::{drive, map_of};
+use crate::common::{drive, map_of};
 use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
 use e2bki_store::{Input, MapFile, MergeOptions, load, merge, save_with};
 

@@ -1,12 +1,9 @@
 //! A process that is killed at any moment of a save leaves the old or the new map, whole.
 
-#[path = "../../e2bki/tests/common/mod.rs"]
-mod common;
-
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{drive, map_of};
+use crate::common::{drive, map_of};
 use e2bki::{Config, Mapper};
 use e2bki_store::{Folder, Header, check, load, save_with};
 
@@ -39,9 +36,9 @@ fn saves_for_ever() {
 fn kill_often(path: &std::path::Path, kind: &str) {
     let [old, new] = [400, 700].map(|points| map(points).states().collect::<Vec<_>>());
     let (mut olds, mut news) = (0, 0);
-    for round in 0..30_u64 {
+    for round in 0..20_u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "saves_for_ever", "--ignored", "--nocapture"])
+            .args(["--exact", "killed::saves_for_ever", "--ignored", "--nocapture"])
             .env("E2BKI_SAVE_TO", path)
             .env("E2BKI_SAVE_AS", kind)
             .stdout(Stdio::piped())

@@ -1,9 +1,6 @@
 //! A byte budget changes where primitives are, never what they are.
 
-#[path = "../../e2bki/tests/common/mod.rs"]
-mod common;
-
-use common::{belief_bits, drive, fingerprint, frame, map_of};
+use crate::common::{belief_bits, classes, drive, fingerprint, frame, map_of};
 use e2bki::Config;
 use e2bki_store::{Folder, Header, RollingMapper, load};
 
@@ -18,7 +15,7 @@ fn a_small_budget_gives_the_same_map_also_when_the_robot_returns() {
         let (whole, _) = map_of(&frames, &config);
         let budget = whole.byte_size().total() / 3;
         let path = folder.path().join(preset);
-        let mut rolling = RollingMapper::create(common::classes(), config.clone(), &path, budget).unwrap();
+        let mut rolling = RollingMapper::create(classes(), config.clone(), &path, budget).unwrap();
         for (number, frame) in frames.iter().enumerate() {
             rolling.insert(&frame.borrow()).unwrap();
             if number == 70 {
@@ -45,11 +42,10 @@ fn a_small_budget_gives_the_same_map_also_when_the_robot_returns() {
 fn a_budget_that_cannot_hold_one_frame_is_refused_and_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let frames = drive(6, 20_000);
-    let mut rolling =
-        RollingMapper::create(common::classes(), Config::default(), folder.path().join("map"), 100_000).unwrap();
+    let mut rolling = RollingMapper::create(classes(), Config::default(), folder.path().join("map"), 100_000).unwrap();
     let refused = frames.iter().find_map(|frame| rolling.insert(&frame.borrow()).err());
     assert!(refused.unwrap().to_string().contains("budget"));
-    assert!(RollingMapper::create(common::classes(), Config::default(), folder.path().join("map"), 1).is_err());
+    assert!(RollingMapper::create(classes(), Config::default(), folder.path().join("map"), 1).is_err());
 }
 
 #[test]

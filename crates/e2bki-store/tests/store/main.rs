@@ -1,0 +1,14 @@
+//! The store, tested as a whole: one program, so that it is linked once.
+
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
+#[path = "../../../e2bki/tests/common/mod.rs"]
+mod common;
+
+mod damage;
+mod exports;
+mod golden;
+mod killed;
+mod merging;
+mod resume;
+mod rolling;
