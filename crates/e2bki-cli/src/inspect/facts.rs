@@ -139,7 +139,11 @@ impl Facts {
     fn labels_line(&self, dataset: &Dataset) -> String {
         let Some((who, labels)) = &self.labels else { return "none for this frame".into() };
         let mut counts = vec![0_usize; dataset.classes().len()];
-        labels.iter().filter_map(|l| counts.get_mut(*l as usize)).for_each(|n| *n += 1);
+        for label in labels {
+            if let Some(count) = counts.get_mut(*label as usize) {
+                *count += 1;
+            }
+        }
         let mut shares: Vec<(usize, &String)> = counts.into_iter().zip(dataset.classes().names()).collect();
         shares.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
         let percent = |n: usize| 100.0 * n as f64 / labels.len().max(1) as f64;
