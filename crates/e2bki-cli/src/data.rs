@@ -28,7 +28,7 @@ pub(crate) struct DataArguments {
     #[arg(long, value_name = "NAME")]
     semantic_ids: Option<String>,
     /// Leave out points that nearer ones hide from the camera, within so many pixels
-    #[arg(long, value_name = "PIXELS", num_args = 0..=1, default_missing_value = "5")]
+    #[arg(long, value_name = "PIXELS", num_args = 0..=1, require_equals = true, default_missing_value = "5")]
     occlusion: Option<usize>,
     /// Leave out points outside of the camera image whatever the semantics
     #[arg(long)]

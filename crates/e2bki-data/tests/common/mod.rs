@@ -1,11 +1,13 @@
 //! Where real data is, and a table whose classes are the label ids themselves.
 
+#![allow(dead_code)] // each test crate uses a part
+
 use std::path::PathBuf;
 
 use e2bki_data::ClassTable;
 
 /// A folder of the real data; says in one line that a test is skipped where it is absent.
-pub fn real(folder: &str) -> Option<PathBuf> {
+pub(crate) fn real(folder: &str) -> Option<PathBuf> {
     let root = std::env::var_os("E2BKI_DATA")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")), PathBuf::from);
     let path = root.join(folder);
@@ -17,14 +19,14 @@ pub fn real(folder: &str) -> Option<PathBuf> {
 }
 
 /// Classes 0, 1, 2, … that are the ids of a space.
-pub fn raw(space: &str, count: u32) -> ClassTable {
+pub(crate) fn raw(space: &str, count: u32) -> ClassTable {
     let class = |i| format!("[[class]]\nname = \"{i}\"\n{space} = [{i}]\n");
     let text = format!("name = \"raw\"\n{}", (0..count).map(class).collect::<String>());
     ClassTable::from_toml(&text, "raw").unwrap()
 }
 
 /// Share of equal values.
-pub fn agreement(a: &[u32], b: &[u32]) -> f64 {
+pub(crate) fn agreement(a: &[u32], b: &[u32]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).filter(|(a, b)| a == b).count() as f64 / a.len() as f64
 }
