@@ -3,7 +3,7 @@
 //! Sums are multiples of powers of two, so they are kept as whole numbers: exact, and short once packed.
 
 use e2bki::PrimitiveState;
-use e2bki::primitive::{Sums, opinion_of};
+use e2bki::primitive::{Sums, opinion_of, witnesses_per_point};
 
 use crate::error::{Error, Result};
 
@@ -95,7 +95,7 @@ pub(super) fn columns(classes: usize) -> Vec<(String, Kind)> {
 }
 
 /// The values of every column.
-pub(super) fn values_of(states: &[PrimitiveState], classes: usize) -> Result<Vec<Values>> {
+pub(super) fn values_of(states: &[PrimitiveState], classes: usize, correlation: f64) -> Result<Vec<Values>> {
     let whole = |scale: f64, what: &str, get: &dyn Fn(&PrimitiveState) -> f64| -> Result<Values> {
         let exact = |state: &PrimitiveState| {
             let scaled = get(state) * scale;
@@ -115,7 +115,10 @@ pub(super) fn values_of(states: &[PrimitiveState], classes: usize) -> Result<Vec
     let mut probability = vec![0.0; classes];
     let opinions: Vec<(usize, f32)> = states
         .iter()
-        .map(|state| opinion_of(&state.log_evidence, 1.0, &mut probability))
+        .map(|state| {
+            let factor = witnesses_per_point(state.sums.weight, correlation);
+            opinion_of(&state.log_evidence, factor, &mut probability)
+        })
         .map(|opinion| (opinion.label, opinion.uncertainty as f32))
         .collect();
     let mut all = vec![Values::Whole(states.iter().map(|s| s.id as i64).collect())];

@@ -29,7 +29,7 @@ pub(super) struct Encoded {
 
 /// Encodes primitives of one tile, by ascending id.
 pub(super) fn encode_tile(tile: [i32; 2], states: &[PrimitiveState], header: &Header) -> Result<Encoded> {
-    let values = values_of(states, header.classes.len())?;
+    let values = values_of(states, header.classes.len(), header.config.correlation)?;
     let mut chunks: Vec<Chunk> = values.iter().map(|values| encode(values, header.classes.names())).collect();
     let mut bytes = Vec::new();
     let mut lengths = Vec::new();
