@@ -1,7 +1,7 @@
 //! Right and wrong answers, and the scores that come of them.
 //!
 //! Queries the map has nothing for are wrong for Acc and left out of IoU (SPEC A24); the mean IoU runs over the classes
-//! that occur in the truth (A25). `strict_miou` counts them as missed in IoU too, as some public evaluations do.
+//! that occur in the truth (A25) and have an answer or a claim. `strict_miou` counts them as missed in IoU too, as some public evaluations do.
 
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,8 @@ impl Tally {
         let classes = 0..self.asked.len();
         let iou = |of: &[u64]| -> Vec<Option<f64>> {
             let union = |c: usize| of[c] + self.claims[c] - self.hits[c];
-            classes.clone().map(|c| (of[c] > 0).then(|| percent_of(self.hits[c], union(c))).flatten()).collect()
+            let present = |c: &usize| self.asked[*c] > 0;
+            classes.clone().map(|c| Some(c).filter(present).and_then(|c| percent_of(self.hits[c], union(c)))).collect()
         };
         let (queries, occupied) = (self.asked.iter().sum(), self.answered.iter().sum());
         let answered = iou(&self.answered);
@@ -105,6 +106,15 @@ mod tests {
         // With the miss as missed, class 0 has 2 of 4.
         assert!(close(score.strict_miou, (50.0 + 200.0 / 3.0) / 2.0));
         assert_eq!((score.queries, score.occupied), (6, 5));
+    }
+
+    #[test]
+    fn a_class_that_is_claimed_but_never_found_scores_zero() {
+        let mut tally = Tally::new(3);
+        tally.add(0, Some(1)); // claimed to be 1
+        tally.add(1, None); // where 1 is, nothing is known
+        tally.add(2, None); // 2 is neither claimed nor answered
+        assert_eq!(tally.score().iou, [Some(0.0), Some(0.0), None]);
     }
 
     #[test]

@@ -8,12 +8,12 @@ use proptest::prelude::*;
 /// IoU of a class by counting over lists.
 fn naive_iou(pairs: &[(usize, Option<usize>)], class: usize) -> Option<f64> {
     let answered: Vec<(usize, usize)> = pairs.iter().filter_map(|(t, a)| Some((*t, (*a)?))).collect();
-    if !answered.iter().any(|(t, _)| *t == class) {
+    if !pairs.iter().any(|(t, _)| *t == class) {
         return None;
     }
     let both = answered.iter().filter(|(t, a)| *t == class && *a == class).count();
     let either = answered.iter().filter(|(t, a)| *t == class || *a == class).count();
-    Some(100.0 * both as f64 / either as f64)
+    (either > 0).then(|| 100.0 * both as f64 / either as f64)
 }
 
 fn close(a: Option<f64>, b: Option<f64>) -> bool {

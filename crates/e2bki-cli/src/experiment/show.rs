@@ -99,7 +99,7 @@ pub(super) fn by_class(classes: &ClassSet, records: &[Record]) -> Table {
 /// The numbers of one dataset side by side.
 pub(super) fn panels(dataset: &str, records: &[Record]) -> Vec<Panel> {
     let mapped: Vec<&Record> = records.iter().filter(|record| record.bytes.is_some()).collect();
-    let ticks = ["mIoU", "Acc", "BS (low is good)", "ECE (low is good)"].map(String::from).to_vec();
+    let ticks = ["mIoU", "Acc", "BS ↓", "ECE ↓"].map(String::from).to_vec();
     let series = mapped.iter().map(|r| Series::at_ticks(row_name(r), [r.miou, r.acc, r.bs, r.ece])).collect();
     let bars = Panel::bars(dataset, "%", ticks, series);
     let curves = mapped.iter().map(|r| (row_name(r), r.reliability.as_slice()));

@@ -3,7 +3,7 @@
 //! A line is written at once and synced. A line cut short by a crash is dropped when the file is opened again.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -29,14 +29,13 @@ impl State {
     pub(super) fn open(folder: &Path) -> Result<Self> {
         let path = folder.join("records.jsonl");
         let failed = || format!("cannot open {}", path.display());
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).with_context(failed)?;
+        // Always at the end, also when two experiments share a folder.
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).with_context(failed)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).with_context(failed)?;
         // What follows the last line end was cut short.
         let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
         file.set_len(whole as u64).with_context(failed)?;
-        file.seek(SeekFrom::End(0)).with_context(failed)?;
         let mut known = FxHashMap::default();
         for line in bytes[..whole].split(|b| *b == b'\n') {
             // Lines of another version of the program, or damaged ones, are work to be done again.
