@@ -58,7 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let each = if rows > 0 { bytes as f64 / rows as f64 } else { 0.0 };
     let row = |name: &str, value: String| vec![name.to_string(), value];
     let extent = |i: usize| format!("{} to {}", low[i], high[i]);
-    table::print(&[
+    table::print_left(&[
         row("map", options.map.display().to_string()),
         row("format version", FORMAT_VERSION.to_string()),
         row("size", maps::megabytes(bytes)),

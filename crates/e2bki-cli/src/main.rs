@@ -65,6 +65,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    table::heed(&std::env::args().collect::<Vec<_>>());
     let result = match Arguments::parse().command {
         Command::Map(options) => map::run(&options),
         Command::Inspect(options) => match inspect::run(&options) {

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 
@@ -36,8 +37,21 @@ pub(crate) fn print_left(rows: &[Vec<String>]) -> Result<()> {
     Ok(())
 }
 
+/// Whether standard output is kept for JSON (`--json -`), so that a machine can read it: people are then told on
+/// standard error.
+static FOR_MACHINES: AtomicBool = AtomicBool::new(false);
+
+/// Looks for `--json -` among the arguments of the program.
+pub(crate) fn heed(arguments: &[String]) {
+    let asked = arguments.windows(2).any(|pair| pair[0] == "--json" && pair[1] == "-");
+    FOR_MACHINES.store(asked || arguments.iter().any(|a| a == "--json=-"), Ordering::Relaxed);
+}
+
 /// Prints text and a line end.
 pub(crate) fn line(text: &str) -> Result<()> {
+    if FOR_MACHINES.load(Ordering::Relaxed) {
+        return writeln!(std::io::stderr(), "{text}").context("cannot print");
+    }
     writeln!(std::io::stdout(), "{text}").context("cannot print")
 }
 
@@ -45,7 +59,7 @@ pub(crate) fn line(text: &str) -> Result<()> {
 pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value)? + "\n";
     if path.as_os_str() == "-" {
-        return line(text.trim_end());
+        return writeln!(std::io::stdout(), "{}", text.trim_end()).context("cannot print");
     }
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

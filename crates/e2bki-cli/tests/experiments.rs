@@ -145,7 +145,7 @@ fn a_folder_without_labels_gives_dashes_and_bad_folders_are_named() {
 
     std::fs::remove_dir_all(sequence.join("predictions")).unwrap();
     for (name, more, hint) in [
-        ("table-full", vec!["--data", sequence.to_str().unwrap()], "neither `predictions` nor `labels`"),
+        ("table-full", vec!["--data", sequence.to_str().unwrap()], "neither predictions nor labels"),
         ("table-full", vec!["--data", "no-such-folder"], "no-such-folder"),
         ("table-ful", vec![], "did you mean `table-full`"),
         ("figure-sparsitty", vec![], "figure-sparsity"),

@@ -28,7 +28,9 @@ fn a_whole_map_is_described_checked_queried_and_exported() {
     let map = golden();
     let info = e2bki(&["info", name(&map), "--json", "-"]);
     assert!(info.status.success(), "{}", text(&info.stderr));
-    let printed = text(&info.stdout);
+    let value: serde_json::Value = serde_json::from_slice(&info.stdout).unwrap();
+    assert_eq!(value["sources"][0], "golden drive");
+    let printed = text(&e2bki(&["info", name(&map)]).stdout);
     assert!(printed.contains("golden drive") && printed.contains("road, grass, wall, pole, bush"), "{printed}");
     assert!(text(&e2bki(&["info", name(&map), "--config"]).stdout).contains("gated = \"mute\""));
     assert_eq!(e2bki(&["check", name(&map)]).status.code(), Some(0));
