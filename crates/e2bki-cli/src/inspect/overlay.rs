@@ -25,7 +25,7 @@ pub(crate) fn draw(dataset: &Dataset, facts: &Facts) -> RgbImage {
             let mut order: Vec<usize> = (0..projected.len()).filter(|i| projected[*i].is_some()).collect();
             let depth = |i: usize| projected[i].map_or(0.0, |p| p.depth);
             order.sort_by(|a, b| depth(*b).total_cmp(&depth(*a)));
-            let side = (width / 500).clamp(2, 6);
+            let side = (width / 400).clamp(2, 6);
             for i in order {
                 let Some(place) = projected[i] else { continue };
                 let [column, row] = place.pixel().map(|v| v as u32);

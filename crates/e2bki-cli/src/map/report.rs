@@ -104,14 +104,14 @@ impl Account {
     pub(crate) fn print(&self, dataset: &Dataset, map: &Map, method: &str) -> Result<()> {
         let skipped = dataset.skipped();
         table::line(&format!(
-            "{} sequence {}: {} of {} frames mapped with {method}, {} classes ({}); {} primitives, {:.1} MB\n",
+            "{} sequence {}: {} of {} frames mapped with {method}, {} classes ({}); {}{:.1} MB\n",
             dataset.format().name(),
             dataset.sequence(),
             self.mapped,
             dataset.len() + skipped.without_pose.len() + skipped.without_semantics.len(),
             dataset.classes().len(),
             dataset.table().name(),
-            self.primitives,
+            if self.primitives > 0 { format!("{} primitives, ", self.primitives) } else { String::new() },
             map.byte_size() as f64 / 1e6,
         ))?;
         let count = |name: &str, n: usize| vec![name.to_string(), n.to_string()];

@@ -34,7 +34,7 @@ struct Class {
     name: String,
     color: Option<[u8; 3]>,
     #[serde(flatten)]
-    ids: BTreeMap<String, Vec<u32>>,
+    ids: BTreeMap<String, toml::Value>,
 }
 
 /// Classes with the label ids that mean them.
@@ -105,11 +105,13 @@ impl ClassTable {
         for (c, class) in file.class.iter().enumerate() {
             for (space, ids) in &class.ids {
                 let table = spaces.entry(space.clone()).or_default();
-                for id in ids {
-                    if *id > MAX_ID {
-                        return Err(bad(format!("`{}`: {space} id {id} is above {MAX_ID}", class.name)));
-                    }
-                    if let Some(other) = table.insert(*id, c as u32) {
+                let list = || bad(format!("`{}`: `{space}` must be a list of ids, as in [7, 9]", class.name));
+                for id in ids.as_array().ok_or_else(list)? {
+                    let id = id.as_integer().ok_or_else(list)?;
+                    let Some(id) = u32::try_from(id).ok().filter(|id| *id <= MAX_ID) else {
+                        return Err(bad(format!("`{}`: {space} id {id} is not from 0 to {MAX_ID}", class.name)));
+                    };
+                    if let Some(other) = table.insert(id, c as u32) {
                         let other = &file.class[other as usize].name;
                         return Err(bad(format!("{space} id {id} means both `{other}` and `{}`", class.name)));
                     }
