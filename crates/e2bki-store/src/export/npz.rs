@@ -58,7 +58,7 @@ pub(super) fn write(map: &Mapper, path: &Path) -> Result<()> {
     written(path, |out| out.write_all(&bytes))
 }
 
-/// The map of an archive that [`export`](crate::export) wrote.
+/// The map of an archive that [`export`](fn@crate::export) wrote.
 pub fn import_npz(path: impl AsRef<Path>) -> Result<Mapper> {
     let path = path.as_ref();
     let (header, states) = read_npz(path)?;
