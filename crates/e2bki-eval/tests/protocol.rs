@@ -1,5 +1,7 @@
 //! The whole way: frames into a map, questions, a record.
 
+#![allow(clippy::unwrap_used)] // a test may fail loudly
+
 use e2bki::{ClassSet, Config, Mapper, Pose};
 use e2bki_eval::{
     Asked, Confidence, Entrant, GroundTruth, LabelledFrame, Record, Said, View, assess, assess_network, run,

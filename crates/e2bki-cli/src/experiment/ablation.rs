@@ -62,11 +62,11 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
         let ours = Series::at_ticks("here", shown.iter().map(|(_, record)| value(record)));
         let of_paper = |name: &str| paper::ABLATION.iter().find(|(row, _)| *row == name).map(|(_, n)| n[printed]);
         let theirs = Series::at_ticks("paper, real RELLIS-3D", shown.iter().map(|(name, _)| of_paper(name)));
-        Panel::lines(title, "", "%", ticks.clone(), vec![ours, theirs])
+        Panel::bars(title, "%", ticks.clone(), vec![ours, theirs])
     };
     let panels = vec![panel("mIoU", |r| r.miou, 0), panel("Acc", |r| r.acc, 1), panel("BS (low is good)", |r| r.bs, 2)];
     let mut figure = Figure::new("Ablation", 3, panels);
-    figure.panel_px = (480, 480);
+    figure.panel_px = (480, 560);
     context.figure(&figure)
 }
 

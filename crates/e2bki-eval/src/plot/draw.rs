@@ -29,7 +29,9 @@ pub(super) fn panel<B: DrawingBackend>(
     let (x, y) = (panel.x_span(), panel.y_span());
     let named = !panel.ticks.is_empty();
     let slanted = named && crowded(area, panel);
-    let below = if slanted { 92 } else { 44 };
+    // Turned names need as much room below as the longest is long, within reason.
+    let longest = panel.ticks.iter().map(|tick| tick.chars().count()).max().unwrap_or(0) as u32;
+    let below = if slanted { (8 * longest + 30).min(300) } else { 44 };
     let mut chart = ChartBuilder::on(area)
         .caption(&panel.title, text(17))
         .margin(8)
