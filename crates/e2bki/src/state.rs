@@ -1,5 +1,7 @@
 //! What a map is made of, to be kept elsewhere and put back: everything else is derived from it.
 
+use rayon::prelude::*;
+
 use crate::classes::ClassSet;
 use crate::config::{Config, Posterior};
 use crate::error::{Error, Result};
@@ -109,26 +111,22 @@ impl Mapper {
     }
 
     /// Puts primitives back under the ids they had, without refining anything. On an error the map is unchanged.
-    pub fn put_back(&mut self, mut states: Vec<PrimitiveState>) -> Result<()> {
+    pub fn put_back(&mut self, states: Vec<PrimitiveState>) -> Result<()> {
         if self.config().posterior == Posterior::Accumulate {
             return Err(Error::Unsupported("an accumulated posterior cannot be made of primitives again".into()));
         }
         let (classes, next_id) = (self.classes().len(), self.set.next_id());
-        states.sort_unstable_by_key(|state| state.id);
-        for state in &states {
-            state.check(classes, next_id)?;
+        states.par_iter().try_for_each(|state| state.check(classes, next_id))?;
+        let mut ids: Vec<u64> = states.iter().map(|state| state.id).collect();
+        ids.extend(self.set.by_id().into_iter().map(|slot| self.set.core(slot).id));
+        ids.par_sort_unstable();
+        if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Error::State { id: pair[0], what: "there are two of this id".into() });
         }
-        let known: Vec<u64> = self.set.by_id().into_iter().map(|slot| self.set.core(slot).id).collect();
-        let twice = states.windows(2).find(|pair| pair[0].id == pair[1].id).map(|pair| pair[0].id);
-        let twice = twice.or_else(|| states.iter().map(|state| state.id).find(|id| known.binary_search(id).is_ok()));
-        if let Some(id) = twice {
-            return Err(Error::State { id, what: "there are two of this id".into() });
-        }
-        let mut batch = Batch::default();
-        for state in &states {
-            batch.cores.push(Core { id: state.id, muted: state.muted, ..Core::of_sums(state.sums) });
-            batch.log_evidence.extend_from_slice(&state.log_evidence);
-        }
+        let core = |state: &PrimitiveState| Core { id: state.id, muted: state.muted, ..Core::of_sums(state.sums) };
+        let mut batch = Batch { cores: states.par_iter().map(core).collect(), ..Batch::default() };
+        batch.log_evidence.reserve_exact(states.len() * classes);
+        states.iter().for_each(|state| batch.log_evidence.extend_from_slice(&state.log_evidence));
         drop(states);
         batch.judge(classes, self.config().correlation);
         self.set.put_back(&batch);

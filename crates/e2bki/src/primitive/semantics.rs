@@ -46,14 +46,21 @@ pub fn opinion_of(log_evidence: &[f64], factor: f64, probability: &mut [f32]) ->
     // Scaled by the largest term e^M, so that neither many points nor total conflict can overflow.
     let largest = factor * log_evidence[label];
     let ignorance = exp(-largest);
+    let belief = |value: f64| if value > 0.0 { exp(factor * value - largest) - ignorance } else { 0.0 };
     let mut total = ignorance;
-    for value in log_evidence.iter().filter(|value| **value > 0.0) {
-        total += exp(factor * value - largest) - ignorance;
+    // Exponentials are what this costs: those of the first classes are kept for the second pass.
+    let mut beliefs = [0.0; 32];
+    for (i, value) in log_evidence.iter().enumerate() {
+        let belief = belief(*value);
+        total += belief;
+        if let Some(kept) = beliefs.get_mut(i) {
+            *kept = belief;
+        }
     }
-    let share = ignorance / log_evidence.len() as f64;
-    for (p, value) in probability.iter_mut().zip(log_evidence) {
-        let belief = if *value > 0.0 { exp(factor * value - largest) - ignorance } else { 0.0 };
-        *p = ((belief + share) / total) as f32;
+    let (share, per_total) = (ignorance / log_evidence.len() as f64, 1.0 / total);
+    for (i, (p, value)) in probability.iter_mut().zip(log_evidence).enumerate() {
+        let belief = beliefs.get(i).copied().unwrap_or_else(|| belief(*value));
+        *p = ((belief + share) * per_total) as f32;
     }
     Opinion { uncertainty: ignorance / total, ln_uncertainty: -largest - ln(total), label }
 }
