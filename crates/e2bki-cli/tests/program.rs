@@ -116,7 +116,7 @@ fn the_demo_scores_draws_and_reports_in_json() {
 
 /// A small simulated drive in a dataset's layout.
 fn drive(format: &str, folder: &std::path::Path) -> String {
-    let out = folder.join(format).to_str().unwrap().to_string();
+    let out = folder.join(format).display().to_string();
     let made = e2bki(&["simulate", "--world", "urban", "--frames", "3", "--format", format, "--out", &out]);
     assert!(made.status.success(), "{}", text(&made.stderr));
     out

@@ -29,7 +29,7 @@ pub(super) struct Dataset {
 
 enum Source {
     Simulated { drive: Box<Drive>, network: ErrorModel, cache: FrameCache },
-    Folder(Recording),
+    Folder(Box<Recording>),
 }
 
 impl Dataset {
@@ -75,7 +75,7 @@ impl Dataset {
             max_range_m: 50.0,
             held_out,
             stands_for: None,
-            source: Source::Folder(recording),
+            source: Source::Folder(Box::new(recording)),
         })
     }
 

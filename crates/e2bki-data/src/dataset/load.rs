@@ -138,7 +138,7 @@ impl Dataset {
         };
         let Some(path) = &paths[index] else { return Ok(OwnedSemantics::Labels(vec![VOID; returns.points.len()])) };
         let (semantics, keep) = match Values::read(path)? {
-            Values::Pixels(grid) => self.from_grid(*kind, grid, remap, returns)?,
+            Values::Pixels(grid) => self.lifted(*kind, grid, remap, returns)?,
             Values::Points(rows, channels) => {
                 check_count(path, rows.len() / channels.max(1), counts.slots)?;
                 let mut fold = Fold::new(*kind, channels, remap, self.classes().len(), returns.points.len());
@@ -153,7 +153,7 @@ impl Dataset {
     }
 
     /// Values of pixels at the points' places.
-    fn from_grid(
+    fn lifted(
         &self,
         kind: ValueKind,
         mut grid: Grid,

@@ -96,5 +96,5 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
 
 /// Tr⁻¹ · T · Tr: the LiDAR's pose in coordinates of the first LiDAR frame.
 fn lidar_pose(camera: &Pose, camera_from_lidar: &Pose, lidar_from_camera: &Pose) -> Result<Pose> {
-    Ok(lidar_from_camera.after(&camera.after(camera_from_lidar)?).map_err(DataError::Library)?)
+    lidar_from_camera.after(&camera.after(camera_from_lidar)?).map_err(DataError::Library)
 }

@@ -9,7 +9,7 @@ pub fn points(bytes: &[u8], fields: usize) -> Parsed<Vec<[f32; 3]>> {
         return Err(Flaw::new(format!("{fields} numbers per point; 3 to 64 are possible")));
     }
     let record = 4 * fields;
-    if bytes.len() % record != 0 {
+    if !bytes.len().is_multiple_of(record) {
         return Err(Flaw::new(format!(
             "{} bytes is not a multiple of {record} ({fields} × f32 a point): the file is cut short or has other fields",
             bytes.len()
