@@ -111,7 +111,7 @@ fn the_demo_scores_draws_and_reports_in_json() {
         assert!(image::open(out.join(picture)).unwrap().width() > 100);
     }
     let ply = std::fs::read(out.join("primitives.ply")).unwrap();
-    assert!(ply.starts_with(b"ply\nformat binary_little_endian 1.0\nelement vertex "));
+    assert!(ply.starts_with(b"ply\nformat binary_little_endian 1.0\n"));
 }
 
 /// A small simulated drive in a dataset's layout.
@@ -141,7 +141,7 @@ fn a_simulated_drive_is_mapped_inspected_and_accounted_for() {
         assert!(kept > 5_000 && received == kept + dropped, "{points}");
         assert!(points["dropped"]["outside the image"].as_u64().unwrap() > 10_000, "{points}");
         assert!(points["dropped"]["too far"].as_u64().unwrap() > 0, "{points}");
-        assert!(std::fs::read(&map).unwrap().starts_with(b"ply\nformat binary_little_endian 1.0\nelement vertex "));
+        assert!(std::fs::read(&map).unwrap().starts_with(b"ply\nformat binary_little_endian 1.0\n"));
         assert!(text(&output.stdout).contains("frames per second"));
     }
     let picture = place("look.png");

@@ -21,7 +21,7 @@ fn frame(index: usize) -> LabelledFrame {
             evidence.extend([if said == 0 { 8.0 } else { 0.2 }, if said == 1 { 8.0 } else { 0.2 }, 0.1]);
         }
     }
-    let world_from_sensor = Pose::from_translation([0.4 * index as f64, 0.0, 1.0]).unwrap();
+    let world_from_sensor = Pose::from_translation([0.6 * index as f64, 0.0, 1.0]).unwrap();
     LabelledFrame { points, said: Said::Evidence(evidence), truth, world_from_sensor }
 }
 
