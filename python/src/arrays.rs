@@ -202,4 +202,3 @@ pub(crate) fn to_pose<'py>(py: Python<'py>, pose: &Pose) -> Result<Bound<'py, Py
 pub(crate) fn to_labels<'py>(py: Python<'py>, labels: &[u32]) -> Bound<'py, PyArray1<i32>> {
     PyArray1::from_vec(py, labels.iter().map(|v| i32::try_from(*v).unwrap_or(-1)).collect())
 }
-

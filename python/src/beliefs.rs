@@ -46,7 +46,7 @@ pub(crate) struct PyBeliefs {
     pub(crate) source: Arc<Source>,
     pub(crate) classes: ClassSet,
     /// Seconds that the map took to answer, where that was measured.
-    pub(crate) seconds: Option<f64>,
+    seconds: Option<f64>,
     label: Column<i32>,
     observed: Column<bool>,
     columns: [Column<f64>; 7],
@@ -68,6 +68,10 @@ impl PyBeliefs {
         }
     }
 
+    pub(crate) fn timed(self, seconds: f64) -> Self {
+        Self { seconds: Some(seconds), ..self }
+    }
+
     fn column<'py, T: Element + Send>(
         &self,
         py: Python<'py>,
@@ -84,7 +88,12 @@ impl PyBeliefs {
         kept.get_or_init(py, make).bind(py).clone()
     }
 
-    fn matrix<'py>(&self, py: Python<'py>, kept: &Matrix, row: fn(&Beliefs, usize, &mut [f64])) -> Result<Bound<'py, PyArray2<f64>>> {
+    fn matrix<'py>(
+        &self,
+        py: Python<'py>,
+        kept: &Matrix,
+        row: fn(&Beliefs, usize, &mut [f64]),
+    ) -> Result<Bound<'py, PyArray2<f64>>> {
         let Source::Full(beliefs) = &*self.source else {
             return Err(Failure::value("only the most likely class is known here; ask with `query` or `voxels`"));
         };

@@ -9,7 +9,12 @@ pyo3::create_exception!(
     PyValueError,
     "Something that cannot be done as asked. The message names what is at fault and what is allowed; maps are unchanged."
 );
-pyo3::create_exception!(e2bki, DamagedMapError, Error, "A map file that is not as it was written; see `e2bki.recover`.");
+pyo3::create_exception!(
+    e2bki,
+    DamagedMapError,
+    Error,
+    "A map file that is not as it was written; see `e2bki.recover`."
+);
 
 /// Any error on its way to Python.
 pub(crate) struct Failure(PyErr);

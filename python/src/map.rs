@@ -101,7 +101,7 @@ impl PyMap {
             let start = Instant::now();
             (map.query(&points), start.elapsed().as_secs_f64())
         })?;
-        Ok(PyBeliefs { seconds: Some(seconds), ..PyBeliefs::new(Source::Full(beliefs), self.classes.clone()) })
+        Ok(PyBeliefs::new(Source::Full(beliefs), self.classes.clone()).timed(seconds))
     }
 
     /// query_bev(points) -> Beliefs

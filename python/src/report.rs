@@ -99,8 +99,7 @@ pub(crate) struct PyTimings {
 
 impl From<Timings> for PyTimings {
     fn from(t: Timings) -> Self {
-        let [sanitise, cluster, fuse, insert, refine, view] =
-            t.by_stage().map(|(_, duration)| duration.as_secs_f64());
+        let [sanitise, cluster, fuse, insert, refine, view] = t.by_stage().map(|(_, duration)| duration.as_secs_f64());
         Self { sanitise, cluster, fuse, insert, refine, view, total: t.total().as_secs_f64() }
     }
 }
