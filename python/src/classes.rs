@@ -38,7 +38,7 @@ impl PyClasses {
         Ok(Self(ClassSet::new(colored)?))
     }
 
-    /// named(name, /) -> Classes
+    /// named(name) -> Classes
     ///
     /// The classes of a table that comes with the package (see `e2bki.data.class_tables`) or of a TOML file.
     #[staticmethod]
@@ -58,7 +58,7 @@ impl PyClasses {
         arrays::to_rows(py, self.0.colors().to_vec())
     }
 
-    /// find(name, /) -> int | None
+    /// find(name) -> int | None
     ///
     /// Id of the class of that name.
     fn find(&self, name: &str) -> Option<usize> {

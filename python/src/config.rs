@@ -28,7 +28,7 @@ impl PyConfig {
         Ok(Self(changed(&start, parameters)?))
     }
 
-    /// from_toml(text, /) -> Config
+    /// from_toml(text) -> Config
     ///
     /// Reads the text of a configuration file.
     #[staticmethod]

@@ -22,7 +22,7 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
-/// run(arguments, /) -> int
+/// run(arguments) -> int
 ///
 /// Runs the program `e2bki`, with its own name as the first argument; returns its exit code.
 #[pyfunction]

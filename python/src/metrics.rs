@@ -19,7 +19,7 @@ use crate::frame::PyFrame;
 use crate::map::PyMap;
 use crate::sim::named;
 
-/// evaluate_beliefs(truth, beliefs, reading, /) -> str
+/// evaluate_beliefs(truth, beliefs, reading) -> str
 #[pyfunction]
 pub(crate) fn evaluate_beliefs(
     py: Python<'_>,
@@ -45,7 +45,7 @@ pub(crate) fn evaluate_beliefs(
     scores(&tally, Some(&calibration))
 }
 
-/// evaluate_labels(truth, labels, classes, confidence, /) -> str
+/// evaluate_labels(truth, labels, classes, confidence) -> str
 #[pyfunction]
 #[pyo3(signature = (truth, labels, classes, confidence))]
 pub(crate) fn evaluate_labels(
@@ -130,7 +130,7 @@ struct Entrant<'a> {
     stages: Timings,
 }
 
-/// compare(frames, methods, views, dataset, every, asked, max_range, held_out, network, /) -> str
+/// compare(frames, methods, views, dataset, every, asked, max_range, held_out, network) -> str
 #[pyfunction]
 #[pyo3(signature = (frames, methods, views, dataset, every, asked, max_range, held_out, network))]
 #[allow(clippy::too_many_arguments)] // called by e2bki.metrics only

@@ -58,7 +58,8 @@ def test_ground_truth_pictures_and_projection(written):
     assert frame.truth.shape == (len(frame),) and frame.picture.dtype == np.uint8
     assert frame.picture.shape[:2] == dataset.camera.size[::-1] and frame.image.exists()
     np.testing.assert_allclose(dataset.camera.project(frame.points), frame.pixels, atol=1e-6)
-    assert np.all(dataset.camera.visible(frame.points) | ~dataset.camera.visible(frame.points))
+    # What the reader kept is what the camera sees.
+    assert dataset.camera.visible(frame.points).mean() > 0.99
     # Labels of pixels are mostly those of the points seen there.
     known = (frame.truth >= 0) & (frame.labels >= 0)
     assert (frame.truth == frame.labels)[known].mean() > 0.8
@@ -98,7 +99,8 @@ def test_a_camera_is_a_pinhole_with_browns_lens(rng):
     values = camera.sample(points, values=np.stack([ramp, np.full((120, 160), 7.0)]))
     central = inside & (u > 4) & (u < 636)
     np.testing.assert_allclose(values[central, 0], u[central], rtol=1e-4)
-    assert np.all(values[inside, 1] == 7) and np.all(np.isnan(values[~inside]))
+    np.testing.assert_allclose(values[inside, 1], 7, rtol=1e-6)
+    assert np.all(np.isnan(values[~inside]))
     with pytest.raises(ValueError):
         e2bki.data.Camera((0, 10), focal=(1, 1), center=(0, 0))
     with pytest.raises(ValueError):

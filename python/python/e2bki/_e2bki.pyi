@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeVar, TypedDict, overload
+from typing import Any, Literal, TypedDict, TypeVar, final, overload
 
 import numpy as np
 import pandas
@@ -32,6 +32,7 @@ class ConfigField(TypedDict):
     allowed: str
     default: float | int | bool | str
 
+@final
 class Config:
     """Parameters of a map. Never changes; `replace` makes another."""
 
@@ -75,7 +76,7 @@ class Config:
         threads: int = ...,
     ) -> Config: ...
     @staticmethod
-    def from_toml(text: str, /) -> Config:
+    def from_toml(text: str) -> Config:
         """Reads the text of a configuration file."""
     def to_toml(self) -> str:
         """The text of a configuration file, with a comment on every parameter."""
@@ -229,12 +230,13 @@ class Config:
     def threads(self) -> int:
         """Threads to use; 0 = one per core."""
 
+@final
 class Classes:
     """Names and colours of the classes, in the order of their ids 0, 1, 2, ..."""
 
     def __new__(cls, names: _Classes, *, colors: ArrayLike | None = None) -> Classes: ...
     @staticmethod
-    def named(name: str, /) -> Classes:
+    def named(name: str) -> Classes:
         """The classes of a table that comes with the package, or of a TOML file."""
     @property
     def names(self) -> list[str]:
@@ -242,11 +244,12 @@ class Classes:
     @property
     def colors(self) -> NDArray[np.uint8]:
         """Display colours by id: (C, 3)."""
-    def find(self, name: str, /) -> int | None:
+    def find(self, name: str) -> int | None:
         """Id of the class of that name."""
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> str: ...
 
+@final
 class Frame:
     """A scan: points, what is known of their classes, and where the sensor was."""
 
@@ -323,6 +326,7 @@ class Frame:
         """What became of the places of the file while reading; datasets only."""
     def __len__(self) -> int: ...
 
+@final
 class Dropped:
     """Points of a frame that were not used, by reason."""
 
@@ -338,6 +342,7 @@ class Dropped:
     def to_dict(self) -> dict[str, int]:
         """Counts by reason."""
 
+@final
 class Timings:
     """Seconds spent in each stage of an insertion."""
 
@@ -351,6 +356,7 @@ class Timings:
     def to_dict(self) -> dict[str, float]:
         """Seconds by stage."""
 
+@final
 class FrameReport:
     """Account of an inserted frame: received = kept + dropped.total, always."""
 
@@ -415,6 +421,7 @@ class Beliefs:
         """One row per place. Needs pyarrow."""
     def __len__(self) -> int: ...
 
+@final
 class Voxels(Beliefs):
     """Voxels that hold evidence, with their beliefs."""
 
@@ -425,6 +432,7 @@ class Voxels(Beliefs):
     def center(self) -> NDArray[np.float64]:
         """Centres, metres: (M, 3)."""
 
+@final
 class Cells(Beliefs):
     """Bird's-eye cells that hold evidence, with their beliefs."""
 
@@ -435,6 +443,7 @@ class Cells(Beliefs):
     def center(self) -> NDArray[np.float64]:
         """Centres x, y, metres: (M, 2)."""
 
+@final
 class Primitives:
     """The Gaussian primitives of a map, oldest first, as arrays of J rows."""
 
@@ -458,6 +467,7 @@ class Primitives:
         """One row per primitive. Needs pyarrow."""
     def __len__(self) -> int: ...
 
+@final
 class Map:
     """A semantic map: insert frames, ask for beliefs. Several threads may use one map."""
 
@@ -499,7 +509,7 @@ class Map:
         """The voxels that are kept up to date with every frame; only the most likely class is known."""
     def bev(self, *, resolution: float | None = None) -> Cells:
         """Bird's-eye cells of any side (metres) that hold evidence."""
-    def save(self, path: _Path, *, sources: Sequence[str] = ()) -> None:
+    def save(self, path: _Path, *, sources: Sequence[str] = ...) -> None:
         """Saves the map to a file, whole or not at all."""
     def export(
         self,
@@ -546,6 +556,7 @@ class Map:
     def __len__(self) -> int: ...
     def __bool__(self) -> Literal[True]: ...
 
+@final
 class RollingMap:
     """A map that keeps to a byte budget: what is far away waits in a folder."""
 
@@ -683,6 +694,7 @@ class Baseline:
     def byte_size(self) -> int:
         """Bytes held."""
 
+@final
 class ConvKernels:
     """Lengths of ConvBKI's kernels, metres, by class."""
 
@@ -710,6 +722,7 @@ def train_kernels(
     seed: int = 42,
 ) -> tuple[ConvKernels, list[float]]: ...
 
+@final
 class Camera:
     """A pinhole camera with a lens, mounted on the sensor. Camera axes: x right, y down, z along the view."""
 
@@ -742,6 +755,7 @@ class Camera:
     def camera_from_sensor(self) -> NDArray[np.float64]:
         """Sensor to camera, metres: (4, 4)."""
 
+@final
 class Dataset:
     """A dataset whose frames can be read in any order, or one after the other while the next ones are read ahead."""
 
@@ -794,6 +808,7 @@ class Dataset:
     def camera(self) -> Camera:
         """The camera."""
 
+@final
 class Frames(Iterator[Frame]):
     """Frames that are read ahead."""
 
@@ -810,6 +825,7 @@ class SimImage(TypedDict):
     labels: NDArray[np.int32]
     range: NDArray[np.float32]
 
+@final
 class Drive:
     """A simulated drive without end. The same arguments give the same bytes."""
 
@@ -825,8 +841,8 @@ class Drive:
         cruise_mps: float | None = None,
         skew: bool = False,
         image_width: int | None = None,
-        pose_noise: tuple[float, float] = (0, 0),
-        calibration_error: tuple[float, float] = (0, 0),
+        pose_noise: tuple[float, float] = ...,
+        calibration_error: tuple[float, float] = ...,
     ) -> Drive: ...
     def frame(self, index: int, *, network: float | None = None) -> Frame:
         """A LiDAR frame with its truth; with the evidence of a network trained on a share of the data, or true labels."""
@@ -842,6 +858,7 @@ class Drive:
     def classes(self) -> Classes:
         """The classes."""
 
+@final
 class SimFrames(Iterator[Frame]):
     """Frames of a simulated drive, made as they are asked for."""
 
@@ -866,8 +883,8 @@ def simulate(
 ) -> Simulated:
     """Writes a simulated drive in the layout of a real dataset."""
 
-def evaluate_beliefs(truth: ArrayLike, beliefs: Beliefs, reading: str, /) -> str: ...
-def evaluate_labels(truth: ArrayLike, labels: ArrayLike, classes: int, confidence: ArrayLike | None, /) -> str: ...
+def evaluate_beliefs(truth: ArrayLike, beliefs: Beliefs, reading: str) -> str: ...
+def evaluate_labels(truth: ArrayLike, labels: ArrayLike, classes: int, confidence: ArrayLike | None) -> str: ...
 def compare(
     frames: Iterable[Frame],
     methods: Sequence[tuple[str, Map | Baseline]],
@@ -878,6 +895,5 @@ def compare(
     max_range: float,
     held_out: bool,
     network: bool,
-    /,
 ) -> str: ...
-def run(arguments: Sequence[str], /) -> int: ...
+def run(arguments: Sequence[str]) -> int: ...
