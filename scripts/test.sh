@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every check of the project: format, lints, tests, documentation, examples. Needs Rust and nothing else.
+# Every check of the project: format, lints, tests, documentation, examples, the Python package. Needs Rust; the package
+# is left out where there is no Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -29,5 +30,8 @@ for file in bev-semantic.png bev-uncertainty.png primitives.png primitives.ply; 
     test -s "$out/demo/$file" || { echo "demo did not write $file"; exit 1; }
 done
 cat "$out/demo.txt"
+
+step "the Python package"
+bash scripts/test-python.sh
 
 printf '\nall checks passed\n'

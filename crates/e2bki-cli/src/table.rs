@@ -42,7 +42,7 @@ pub(crate) fn print_left(rows: &[Vec<String>]) -> Result<()> {
 static FOR_MACHINES: AtomicBool = AtomicBool::new(false);
 
 /// Looks for `--json -` among the arguments of the program.
-pub(crate) fn heed(arguments: &[String]) {
+pub(crate) fn heed(arguments: &[std::ffi::OsString]) {
     let asked = arguments.windows(2).any(|pair| pair[0] == "--json" && pair[1] == "-");
     FOR_MACHINES.store(asked || arguments.iter().any(|a| a == "--json=-"), Ordering::Relaxed);
 }

@@ -1,0 +1,123 @@
+//! The program `e2bki`: thin; every command is a call into a library crate.
+//!
+//! A library, so that the Python package can bring the same program along. Exit codes: 0 done, 1 a finding, 2 bad usage
+//! or input.
+
+mod bench;
+mod check;
+mod config;
+mod data;
+mod demo;
+mod experiment;
+mod export;
+mod info;
+mod inspect;
+mod map;
+mod maps;
+mod merge;
+mod pictures;
+mod query;
+mod real;
+mod recover;
+mod score;
+mod simulate;
+mod table;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::{Parser, Subcommand};
+
+/// Semantic 3-D maps that know what they do not know, from LiDAR points and class evidence.
+#[derive(Parser)]
+#[command(name = "e2bki", version, propagate_version = true, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build a map from a dataset folder
+    Map(map::Options),
+    /// Look at one frame of a dataset and say what was found and what looks wrong
+    Inspect(inspect::Options),
+    /// Simulate a drive, map it, score the map and write pictures to look at
+    Demo(demo::Options),
+    /// Write a simulated drive in a real dataset's on-disk format
+    Simulate(simulate::Options),
+    /// Say what is in a map file
+    Info(info::Options),
+    /// Check that a map file is whole
+    Check(check::Options),
+    /// Save what is whole in a damaged map
+    Recover(recover::Options),
+    /// Merge maps of several drives or robots into one
+    Merge(merge::Options),
+    /// Export a map: PLY, Gaussian splats, PCD, NumPy, LAS, pictures, cost grids, tables
+    Export(export::Options),
+    /// Ask a map what is at any points, and how sure it is
+    Query(query::Options),
+    /// Print the configuration: every parameter with its meaning and range
+    Config(config::Options),
+    /// Measure the engine: time per stage, scaling, queries, memory
+    Bench(bench::Options),
+    /// Repeat a table or figure of the paper, all methods side by side
+    Experiment(experiment::Options),
+}
+
+/// Runs the program with its arguments, the first of which is its own name; returns the exit code.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    table::heed(&arguments);
+    let code = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => execute(arguments.command),
+        // Help and version are printed in this way too; whoever asked for them may have gone away.
+        Err(usage) => {
+            usage.print().ok();
+            u8::try_from(usage.exit_code()).unwrap_or(2)
+        }
+    };
+    std::io::stdout().flush().ok();
+    code
+}
+
+fn execute(command: Command) -> u8 {
+    let result = match command {
+        Command::Map(options) => map::run(&options),
+        Command::Inspect(options) => match inspect::run(&options) {
+            Ok(true) => return 1,
+            other => other.map(|_| ()),
+        },
+        Command::Demo(options) => demo::run(&options),
+        Command::Simulate(options) => simulate::run(&options),
+        Command::Info(options) => info::run(&options),
+        Command::Check(options) => check::run(&options),
+        Command::Recover(options) => recover::run(&options),
+        Command::Merge(options) => merge::run(&options),
+        Command::Export(options) => export::run(&options),
+        Command::Query(options) => query::run(&options),
+        Command::Config(options) => config::run(&options),
+        Command::Bench(options) => bench::run(&options),
+        Command::Experiment(options) => experiment::run(&options),
+    };
+    match result {
+        Ok(()) => 0,
+        // A reader that went away (`e2bki config | head`) is not a mistake of anybody's.
+        Err(error) if is_broken_pipe(&error) => 0,
+        Err(error) if error.is::<maps::Finding>() => {
+            eprintln!("{error}");
+            1
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            2
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe))
+}

@@ -1,0 +1,72 @@
+"""Semantic 3-D maps that know what they do not know, from LiDAR points and class evidence.
+
+    import e2bki
+
+    m = e2bki.Map(["road", "tree"], config=e2bki.Config(resolution=0.2))
+    report = m.insert(points, evidence=evidence, world_from_sensor=pose)
+    beliefs = m.query(places)        # beliefs.label, .alpha, .u, .u_sem, .u_spa, ...
+    m.save("street.e2bki")
+
+Arrays are NumPy's, lengths are metres, poses are 4x4 matrices. See also `e2bki.baselines`, `e2bki.data`, `e2bki.sim` and
+`e2bki.metrics`.
+"""
+
+from . import baselines, data, metrics, sim
+from ._e2bki import (
+    EXPORTS,
+    Beliefs,
+    Cells,
+    Classes,
+    Config,
+    DamagedMapError,
+    Dropped,
+    Error,
+    Frame,
+    FrameReport,
+    Map,
+    Primitives,
+    RollingMap,
+    Timings,
+    Voxels,
+    __version__,
+    check,
+    import_npz,
+    info,
+    load,
+    merge_files,
+    recover,
+)
+
+__all__ = [
+    "EXPORTS",
+    "Beliefs",
+    "Cells",
+    "Classes",
+    "Config",
+    "DamagedMapError",
+    "Dropped",
+    "Error",
+    "Frame",
+    "FrameReport",
+    "Map",
+    "Primitives",
+    "RollingMap",
+    "Timings",
+    "Voxels",
+    "__version__",
+    "baselines",
+    "check",
+    "data",
+    "import_npz",
+    "info",
+    "load",
+    "merge_files",
+    "metrics",
+    "recover",
+    "sim",
+]
+
+
+def _classes(names: list[str], colors: object) -> Classes:
+    """Puts pickled classes together again."""
+    return Classes(names, colors=colors)  # type: ignore[arg-type]

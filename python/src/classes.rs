@@ -1,0 +1,101 @@
+//! `Classes`: names and colours.
+
+use e2bki::ClassSet;
+use e2bki_data::ClassTable;
+use numpy::PyArray2;
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::arrays;
+use crate::errors::{Failure, Result};
+
+/// Names and colours of the classes, in the order of their ids 0, 1, 2, …
+///
+/// Classes(names, *, colors=None)
+///     names: sequence of str; colors: array (C, 3) of 0 … 255, or None for colours spread around the colour circle.
+///
+/// Wherever classes are asked for, a list of names does too.
+#[pyclass(name = "Classes", module = "e2bki", frozen, eq, from_py_object)]
+#[derive(Clone, PartialEq)]
+pub(crate) struct PyClasses(pub(crate) ClassSet);
+
+#[pymethods]
+impl PyClasses {
+    #[new]
+    #[pyo3(signature = (names, *, colors = None))]
+    fn new(names: &Bound<'_, PyAny>, colors: Option<&Bound<'_, PyAny>>) -> Result<Self> {
+        let plain = class_set(names)?;
+        let Some(colors) = colors else { return Ok(Self(plain)) };
+        let colors = arrays::rows_f64::<3>(colors, "colors")?;
+        if colors.len() != plain.len() {
+            return Err(Failure::value(format!("`colors` has {} rows for {} classes", colors.len(), plain.len())));
+        }
+        if let Some(bad) = colors.iter().flatten().find(|v| !(0.0..=255.0).contains(*v)) {
+            return Err(Failure::value(format!("`colors` holds {bad}; allowed: 0 to 255")));
+        }
+        let colored = plain.names().iter().cloned().zip(colors.iter().map(|color| color.map(|v| v as u8)));
+        Ok(Self(ClassSet::new(colored)?))
+    }
+
+    /// named(name) -> Classes
+    ///
+    /// The classes of a table that comes with the package (see `e2bki.data.class_tables`) or of a TOML file.
+    #[staticmethod]
+    fn named(name: &str) -> Result<Self> {
+        Ok(Self(ClassTable::open(name)?.classes().clone()))
+    }
+
+    /// Names by id.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.0.names().to_vec()
+    }
+
+    /// Display colours by id: (C, 3) uint8, red, green, blue.
+    #[getter]
+    fn colors<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray2<u8>>> {
+        arrays::to_rows(py, self.0.colors().to_vec())
+    }
+
+    /// find(name) -> int | None
+    ///
+    /// Id of the class of that name.
+    fn find(&self, name: &str) -> Option<usize> {
+        self.0.find(name)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __getitem__(&self, index: isize) -> PyResult<String> {
+        let len = self.0.len() as isize;
+        let place = if index < 0 { index + len } else { index };
+        let name = usize::try_from(place).ok().and_then(|place| self.0.names().get(place));
+        name.cloned().ok_or_else(|| PyIndexError::new_err(format!("there are {len} classes; {index} is none of them")))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Classes({:?})", self.0.names())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<(Bound<'py, PyAny>, (Vec<String>, Bound<'py, PyArray2<u8>>))> {
+        let py = slf.py();
+        let rebuild = py.import("e2bki")?.getattr("_classes")?;
+        Ok((rebuild, (slf.get().names(), slf.get().colors(py)?)))
+    }
+}
+
+/// Classes, or a sequence of names.
+pub(crate) fn class_set(value: &Bound<'_, PyAny>) -> Result<ClassSet> {
+    if let Ok(classes) = value.cast::<PyClasses>() {
+        return Ok(classes.get().0.clone());
+    }
+    let names = (!value.is_instance_of::<PyString>()).then(|| value.extract::<Vec<String>>().ok()).flatten();
+    let names = names.ok_or_else(|| {
+        let kind = value.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
+        Failure::kind(format!("classes are given as e2bki.Classes or as a sequence of names, not as {kind}"))
+    })?;
+    Ok(ClassSet::from_names(names)?)
+}

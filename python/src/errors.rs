@@ -1,0 +1,103 @@
+//! Errors of all crates as Python exceptions that carry their message.
+
+use pyo3::PyErr;
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
+
+pyo3::create_exception!(
+    e2bki,
+    Error,
+    PyValueError,
+    "Something that cannot be done as asked. The message names what is at fault and what is allowed; maps are unchanged."
+);
+pyo3::create_exception!(
+    e2bki,
+    DamagedMapError,
+    Error,
+    "A map file that is not as it was written; see `e2bki.recover`."
+);
+
+/// Any error on its way to Python.
+pub(crate) struct Failure(PyErr);
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    /// A value that cannot be used.
+    pub(crate) fn value(message: impl Into<String>) -> Self {
+        Self(Error::new_err(message.into()))
+    }
+
+    /// A value of the wrong type.
+    pub(crate) fn kind(message: impl Into<String>) -> Self {
+        Self(PyTypeError::new_err(message.into()))
+    }
+
+    /// What the operating system said: Python makes it a `FileNotFoundError` and the like.
+    fn system(source: &std::io::Error, message: String) -> Self {
+        Self(match source.raw_os_error() {
+            Some(code) => PyOSError::new_err((code, message)),
+            None => PyOSError::new_err(message),
+        })
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        failure.0
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self(error)
+    }
+}
+
+impl From<e2bki::Error> for Failure {
+    fn from(error: e2bki::Error) -> Self {
+        Self::value(error.to_string())
+    }
+}
+
+impl From<e2bki_eval::Error> for Failure {
+    fn from(error: e2bki_eval::Error) -> Self {
+        Self::value(error.to_string())
+    }
+}
+
+impl From<e2bki_store::Error> for Failure {
+    fn from(error: e2bki_store::Error) -> Self {
+        let message = error.to_string();
+        match &error {
+            e2bki_store::Error::Io { source, .. } => Self::system(source, message),
+            e2bki_store::Error::Damaged { .. } => Self(DamagedMapError::new_err(message)),
+            _ => Self::value(message),
+        }
+    }
+}
+
+impl From<e2bki_data::DataError> for Failure {
+    fn from(error: e2bki_data::DataError) -> Self {
+        let message = error.to_string();
+        match &error {
+            e2bki_data::DataError::Io { source, .. } => Self::system(source, message),
+            _ => Self::value(message),
+        }
+    }
+}
+
+impl From<e2bki_sim::SimError> for Failure {
+    fn from(error: e2bki_sim::SimError) -> Self {
+        let message = error.to_string();
+        match &error {
+            e2bki_sim::SimError::Io { source, .. } => Self::system(source, message),
+            _ => Self::value(message),
+        }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::value(error.to_string())
+    }
+}

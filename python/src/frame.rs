@@ -1,0 +1,344 @@
+//! `Frame`: a scan with what is known of its points; made by hand, read from a dataset or simulated.
+
+use std::path::PathBuf;
+
+use e2bki::{Frame, LogitKind, Pose, Semantics};
+use e2bki_data::ReadCounts;
+use e2bki_eval::LabelledFrame;
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays;
+use crate::errors::{Failure, Result};
+
+/// What a network said of each point.
+pub(crate) enum Said {
+    Evidence(Vec<f32>),
+    Dirichlet(Vec<f32>),
+    Opinion(Vec<f32>, Vec<f32>),
+    Probabilities(Vec<f32>),
+    Logits(Vec<f32>, LogitKind),
+    Labels(Vec<u32>),
+}
+
+/// The arguments that say something of points: exactly one form is allowed.
+#[derive(Default)]
+pub(crate) struct Arguments<'a, 'py> {
+    pub(crate) probabilities: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) uncertainty: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) evidence: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) dirichlet: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) logits: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) logit_kind: Option<&'a str>,
+    pub(crate) labels: Option<&'a Bound<'py, PyAny>>,
+}
+
+impl Arguments<'_, '_> {
+    pub(crate) fn any(&self) -> bool {
+        self.forms().iter().any(|(_, given)| *given) || self.uncertainty.is_some() || self.logit_kind.is_some()
+    }
+
+    fn forms(&self) -> [(&'static str, bool); 5] {
+        [
+            ("probabilities", self.probabilities.is_some()),
+            ("evidence", self.evidence.is_some()),
+            ("dirichlet", self.dirichlet.is_some()),
+            ("logits", self.logits.is_some()),
+            ("labels", self.labels.is_some()),
+        ]
+    }
+
+    /// Reads the one form that is given, for so many points and, where known, classes.
+    pub(crate) fn read(&self, points: usize, classes: Option<usize>) -> Result<Said> {
+        let given: Vec<&str> = self.forms().iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+        if given.len() != 1 {
+            let found = if given.is_empty() { "none".into() } else { given.join(" and ") };
+            return Err(Failure::kind(format!(
+                "say what the points are with exactly one of probabilities, evidence, dirichlet, logits and labels; got {found}"
+            )));
+        }
+        if self.uncertainty.is_some() && self.probabilities.is_none() {
+            return Err(Failure::kind("`uncertainty` goes with `probabilities` only"));
+        }
+        if self.logit_kind.is_some() && self.logits.is_none() {
+            return Err(Failure::kind("`logit_kind` goes with `logits` only"));
+        }
+        let matrix = |value: &Bound<'_, PyAny>| arrays::matrix_f32(value, given[0], points, classes);
+        Ok(if let Some(values) = self.probabilities {
+            match self.uncertainty {
+                Some(u) => Said::Opinion(matrix(values)?, arrays::vector_f32(u, "uncertainty", points)?),
+                None => Said::Probabilities(matrix(values)?),
+            }
+        } else if let Some(values) = self.evidence {
+            Said::Evidence(matrix(values)?)
+        } else if let Some(values) = self.dirichlet {
+            Said::Dirichlet(matrix(values)?)
+        } else if let Some(values) = self.logits {
+            let kind = match self.logit_kind {
+                None | Some("softmax") => LogitKind::Softmax,
+                Some("evidential") => LogitKind::ExpEvidence,
+                Some(other) => {
+                    return Err(Failure::value(format!(
+                        "`logit_kind` is \"{other}\"; allowed: \"softmax\", \"evidential\""
+                    )));
+                }
+            };
+            Said::Logits(matrix(values)?, kind)
+        } else if let Some(values) = self.labels {
+            Said::Labels(arrays::labels(values, "labels", Some(points))?)
+        } else {
+            return Err(Failure::kind("say what the points are"));
+        })
+    }
+}
+
+impl Said {
+    pub(crate) fn borrow(&self) -> Semantics<'_> {
+        match self {
+            Self::Evidence(values) => Semantics::Evidence(values),
+            Self::Dirichlet(values) => Semantics::Dirichlet(values),
+            Self::Opinion(probabilities, uncertainty) => Semantics::Opinion { probabilities, uncertainty },
+            Self::Probabilities(values) => Semantics::Probabilities(values),
+            Self::Logits(values, kind) => Semantics::Logits { values, kind: *kind },
+            Self::Labels(labels) => Semantics::Labels(labels),
+        }
+    }
+
+    fn form(&self) -> &'static str {
+        match self {
+            Self::Evidence(_) => "evidence",
+            Self::Dirichlet(_) => "dirichlet",
+            Self::Opinion(..) => "probabilities and uncertainty",
+            Self::Probabilities(_) => "probabilities",
+            Self::Logits(_, LogitKind::Softmax) => "logits",
+            Self::Logits(..) => "evidential logits",
+            Self::Labels(_) => "labels",
+        }
+    }
+
+    /// For the protocol, which only asks what the network alone says of a point.
+    fn for_protocol(&self) -> e2bki_eval::Said {
+        match self {
+            Self::Evidence(values) => e2bki_eval::Said::Evidence(values.clone()),
+            Self::Dirichlet(values) => e2bki_eval::Said::Evidence(values.iter().map(|v| v - 1.0).collect()),
+            Self::Opinion(values, _) | Self::Probabilities(values) => e2bki_eval::Said::Probabilities(values.clone()),
+            Self::Logits(values, kind) => e2bki_eval::Said::Logits(values.clone(), *kind),
+            Self::Labels(labels) => e2bki_eval::Said::Labels(labels.clone()),
+        }
+    }
+}
+
+/// What else is known of a frame.
+#[derive(Default)]
+pub(crate) struct About {
+    pub(crate) id: Option<u64>,
+    pub(crate) name: Option<String>,
+    /// Column, row, depth of each point; NaN outside of the image.
+    pub(crate) pixels: Option<Vec<[f64; 3]>>,
+    pub(crate) image: Option<PathBuf>,
+    /// Width, height and values.
+    pub(crate) picture: Option<(usize, usize, Vec<u8>)>,
+    pub(crate) counts: Option<ReadCounts>,
+    pub(crate) intensity: Option<Vec<f32>>,
+    pub(crate) moving: Option<Vec<bool>>,
+}
+
+/// A scan: points, what is known of their classes, and where the sensor was.
+///
+/// Frame(points, *, probabilities=None, uncertainty=None, evidence=None, dirichlet=None, logits=None,
+///       logit_kind=None, labels=None, truth=None, world_from_sensor=None)
+///
+/// The arguments are those of `Map.insert`; truth: (N,) whole numbers, −1 where the true class is not known.
+/// Datasets and simulated drives give frames too. Arrays are copies.
+#[pyclass(name = "Frame", module = "e2bki", frozen)]
+pub(crate) struct PyFrame {
+    pub(crate) points: Vec<[f32; 3]>,
+    pub(crate) said: Said,
+    pub(crate) pose: Pose,
+    pub(crate) truth: Option<Vec<u32>>,
+    pub(crate) about: About,
+}
+
+impl PyFrame {
+    pub(crate) fn borrow(&self) -> Frame<'_> {
+        Frame { points: &self.points, semantics: self.said.borrow(), world_from_sensor: self.pose }
+    }
+
+    /// For the protocol; an error if the truth is not known.
+    pub(crate) fn labelled(&self) -> Result<LabelledFrame> {
+        let truth = self.truth.clone().ok_or_else(|| {
+            Failure::value("the frame has no `truth`; datasets have it with ground_truth=\"auto\" if at all")
+        })?;
+        let (points, said) = (self.points.clone(), self.said.for_protocol());
+        Ok(LabelledFrame { points, said, truth, world_from_sensor: self.pose })
+    }
+
+    fn matrix<'py>(&self, py: Python<'py>, values: &[f32]) -> Result<Bound<'py, PyArray2<f32>>> {
+        let rows = self.points.len();
+        arrays::to_matrix(py, values.to_vec(), [rows, values.len() / rows.max(1)])
+    }
+}
+
+type Matrix<'py> = Option<Bound<'py, PyArray2<f32>>>;
+
+#[pymethods]
+impl PyFrame {
+    #[new]
+    #[pyo3(signature = (points, *, probabilities = None, uncertainty = None, evidence = None, dirichlet = None,
+        logits = None, logit_kind = None, labels = None, truth = None, world_from_sensor = None))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments of Python
+    fn new(
+        points: &Bound<'_, PyAny>,
+        probabilities: Option<&Bound<'_, PyAny>>,
+        uncertainty: Option<&Bound<'_, PyAny>>,
+        evidence: Option<&Bound<'_, PyAny>>,
+        dirichlet: Option<&Bound<'_, PyAny>>,
+        logits: Option<&Bound<'_, PyAny>>,
+        logit_kind: Option<&str>,
+        labels: Option<&Bound<'_, PyAny>>,
+        truth: Option<&Bound<'_, PyAny>>,
+        world_from_sensor: Option<&Bound<'_, PyAny>>,
+    ) -> Result<Self> {
+        let points = arrays::rows_f32::<3>(points, "points")?;
+        let arguments = Arguments { probabilities, uncertainty, evidence, dirichlet, logits, logit_kind, labels };
+        let said = arguments.read(points.len(), None)?;
+        let truth = truth.map(|truth| arrays::labels(truth, "truth", Some(points.len()))).transpose()?;
+        let pose = arrays::pose(world_from_sensor, "world_from_sensor")?;
+        Ok(Self { points, said, pose, truth, about: About::default() })
+    }
+
+    /// Points in sensor coordinates, metres: (N, 3) float32.
+    #[getter]
+    fn points<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray2<f32>>> {
+        arrays::to_rows(py, self.points.clone())
+    }
+
+    /// Pose of the sensor in the world: (4, 4) float64, metres.
+    #[getter]
+    fn world_from_sensor<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray2<f64>>> {
+        arrays::to_pose(py, &self.pose)
+    }
+
+    /// Points in world coordinates, metres: (N, 3) float64.
+    #[getter]
+    fn world_points<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray2<f64>>> {
+        arrays::to_rows(py, self.points.iter().map(|p| self.pose.apply(p.map(f64::from))).collect())
+    }
+
+    /// In which form the semantics are given.
+    #[getter]
+    fn semantics(&self) -> &'static str {
+        self.said.form()
+    }
+
+    /// Class of each point, −1 for none: (N,) int32; None if the semantics have another form.
+    #[getter]
+    fn labels<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i32>>> {
+        if let Said::Labels(labels) = &self.said { Some(arrays::to_labels(py, labels)) } else { None }
+    }
+
+    /// Evidence of each class: (N, C) float32, or None.
+    #[getter]
+    fn evidence<'py>(&self, py: Python<'py>) -> Result<Matrix<'py>> {
+        if let Said::Evidence(values) = &self.said { self.matrix(py, values).map(Some) } else { Ok(None) }
+    }
+
+    /// Dirichlet parameters: (N, C) float32, or None.
+    #[getter]
+    fn dirichlet<'py>(&self, py: Python<'py>) -> Result<Matrix<'py>> {
+        if let Said::Dirichlet(values) = &self.said { self.matrix(py, values).map(Some) } else { Ok(None) }
+    }
+
+    /// Probability of each class: (N, C) float32, or None.
+    #[getter]
+    fn probabilities<'py>(&self, py: Python<'py>) -> Result<Matrix<'py>> {
+        match &self.said {
+            Said::Probabilities(values) | Said::Opinion(values, _) => self.matrix(py, values).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Uncertainty beside the probabilities: (N,) float32, or None.
+    #[getter]
+    fn uncertainty<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f32>>> {
+        if let Said::Opinion(_, values) = &self.said { Some(PyArray1::from_slice(py, values)) } else { None }
+    }
+
+    /// Raw outputs of a network: (N, C) float32, or None.
+    #[getter]
+    fn logits<'py>(&self, py: Python<'py>) -> Result<Matrix<'py>> {
+        if let Said::Logits(values, _) = &self.said { self.matrix(py, values).map(Some) } else { Ok(None) }
+    }
+
+    /// True class of each point, −1 where not known: (N,) int32, or None.
+    #[getter]
+    fn truth<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i32>>> {
+        self.truth.as_ref().map(|truth| arrays::to_labels(py, truth))
+    }
+
+    /// Number of the frame in its dataset or drive, or None.
+    #[getter]
+    fn id(&self) -> Option<u64> {
+        self.about.id
+    }
+
+    /// Name of the frame's files, or None.
+    #[getter]
+    fn name(&self) -> Option<&str> {
+        self.about.name.as_deref()
+    }
+
+    /// Column, row (pixels) and depth (metres) of each point in the image: (N, 3) float64, NaN outside; or None.
+    #[getter]
+    fn pixels<'py>(&self, py: Python<'py>) -> Result<Option<Bound<'py, PyArray2<f64>>>> {
+        self.about.pixels.as_ref().map(|pixels| arrays::to_rows(py, pixels.clone())).transpose()
+    }
+
+    /// File of the camera image, or None.
+    #[getter]
+    fn image(&self) -> Option<&PathBuf> {
+        self.about.image.as_ref()
+    }
+
+    /// The camera image: (H, W, 3) uint8; None unless asked for.
+    #[getter]
+    fn picture<'py>(&self, py: Python<'py>) -> Result<Option<Bound<'py, numpy::PyArray3<u8>>>> {
+        let Some((width, height, values)) = &self.about.picture else { return Ok(None) };
+        Ok(Some(PyArray1::from_slice(py, values).reshape([*height, *width, 3])?))
+    }
+
+    /// Intensity of each return as the sensor stores it: (N,) float32; simulated frames only.
+    #[getter]
+    fn intensity<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f32>>> {
+        self.about.intensity.as_ref().map(|values| PyArray1::from_slice(py, values))
+    }
+
+    /// Whether each return is of something that moves: (N,) bool; simulated frames only.
+    #[getter]
+    fn moving<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<bool>>> {
+        self.about.moving.as_ref().map(|values| PyArray1::from_slice(py, values))
+    }
+
+    /// What became of the places of the file while reading, by reason; datasets only.
+    #[getter]
+    fn counts<'py>(&self, py: Python<'py>) -> Result<Option<Bound<'py, PyDict>>> {
+        let Some(counts) = &self.about.counts else { return Ok(None) };
+        let all = PyDict::new(py);
+        all.set_item("slots", counts.slots)?;
+        for (reason, count) in counts.by_reason() {
+            all.set_item(reason, count)?;
+        }
+        Ok(Some(all))
+    }
+
+    fn __len__(&self) -> usize {
+        self.points.len()
+    }
+
+    fn __repr__(&self) -> String {
+        let name = self.about.name.as_ref().map_or_else(String::new, |name| format!(" {name}"));
+        let truth = if self.truth.is_some() { ", with truth" } else { "" };
+        format!("<e2bki.Frame{name}: {} points, {}{truth}>", self.points.len(), self.said.form())
+    }
+}

@@ -1,0 +1,322 @@
+//! `Map`: the mapper, safe to use from several threads.
+
+use std::path::PathBuf;
+use std::sync::RwLock;
+use std::time::Instant;
+
+use e2bki::{ClassSet, Frame, Mapper};
+use e2bki_store::{CostTable, ExportOptions, Format};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays;
+use crate::beliefs::{PyBeliefs, PyCells, PyVoxels, Source};
+use crate::classes::{PyClasses, class_set};
+use crate::config::{PyConfig, config_or_default};
+use crate::errors::{Failure, Result};
+use crate::frame::{Arguments, PyFrame};
+use crate::primitives::{Columns, PyPrimitives};
+use crate::report::PyFrameReport;
+
+/// A semantic map: insert frames, ask for beliefs.
+///
+/// Map(classes, *, config=None)
+///     classes: e2bki.Classes or a sequence of names; config: e2bki.Config.
+///
+/// Several threads may use one map: what changes it waits until it is free, what reads it runs side by side.
+#[pyclass(name = "Map", module = "e2bki", frozen)]
+pub(crate) struct PyMap {
+    map: RwLock<Mapper>,
+    pub(crate) classes: ClassSet,
+}
+
+impl PyMap {
+    pub(crate) fn of(map: Mapper) -> Self {
+        Self { classes: map.classes().clone(), map: RwLock::new(map) }
+    }
+
+    /// Reads the map while Python goes on.
+    pub(crate) fn read<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&Mapper) -> T + Send) -> Result<T> {
+        py.detach(|| self.map.read().ok().map(|map| work(&map))).ok_or_else(broken)
+    }
+
+    /// Changes the map while Python goes on.
+    pub(crate) fn write<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Mapper) -> T + Send) -> Result<T> {
+        py.detach(|| self.map.write().ok().map(|mut map| work(&mut map))).ok_or_else(broken)
+    }
+}
+
+/// A thread that panics half way through a change leaves a map that nobody should trust.
+fn broken() -> Failure {
+    Failure::value("an earlier call on this map failed half way; it cannot be used any more")
+}
+
+#[pymethods]
+impl PyMap {
+    #[new]
+    #[pyo3(signature = (classes, *, config = None))]
+    fn new(classes: &Bound<'_, PyAny>, config: Option<PyConfig>) -> Result<Self> {
+        Ok(Self::of(Mapper::new(class_set(classes)?, config_or_default(config))?))
+    }
+
+    /// insert(points, *, probabilities=None, uncertainty=None, evidence=None, dirichlet=None, logits=None,
+    ///        logit_kind=None, labels=None, world_from_sensor=None) -> FrameReport
+    /// insert(frame) -> FrameReport
+    ///
+    /// Adds a scan. On an exception the map is unchanged.
+    ///
+    /// points: (N, 3), metres, in sensor coordinates. What they are, in exactly one form:
+    /// evidence: (N, C), zero or more; dirichlet: (N, C), evidence plus one;
+    /// probabilities: (N, C), with uncertainty (N,) from 0 to 1 or without;
+    /// logits: (N, C), of an ordinary network, or of an evidential one with logit_kind="evidential";
+    /// labels: (N,) whole numbers, what is none of the classes is unlabelled.
+    /// world_from_sensor: (4, 4) rigid motion, metres; where the sensor was.
+    #[pyo3(signature = (points, *, probabilities = None, uncertainty = None, evidence = None, dirichlet = None,
+        logits = None, logit_kind = None, labels = None, world_from_sensor = None))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments of Python
+    fn insert(
+        &self,
+        py: Python<'_>,
+        points: &Bound<'_, PyAny>,
+        probabilities: Option<&Bound<'_, PyAny>>,
+        uncertainty: Option<&Bound<'_, PyAny>>,
+        evidence: Option<&Bound<'_, PyAny>>,
+        dirichlet: Option<&Bound<'_, PyAny>>,
+        logits: Option<&Bound<'_, PyAny>>,
+        logit_kind: Option<&str>,
+        labels: Option<&Bound<'_, PyAny>>,
+        world_from_sensor: Option<&Bound<'_, PyAny>>,
+    ) -> Result<PyFrameReport> {
+        let arguments = Arguments { probabilities, uncertainty, evidence, dirichlet, logits, logit_kind, labels };
+        let insert = |frame: &Frame<'_>| Ok(self.write(py, |map| map.insert(frame))??);
+        with_frame(points, &arguments, world_from_sensor, self.classes.len(), insert)
+    }
+
+    /// query(points) -> Beliefs
+    ///
+    /// Beliefs at world positions: points (N, 3), metres. Positions that are not finite are unobserved.
+    fn query(&self, py: Python<'_>, points: &Bound<'_, PyAny>) -> Result<PyBeliefs> {
+        let points = arrays::rows_f64::<3>(points, "points")?;
+        let (beliefs, seconds) = self.read(py, |map| {
+            let start = Instant::now();
+            (map.query(&points), start.elapsed().as_secs_f64())
+        })?;
+        Ok(PyBeliefs::new(Source::Full(beliefs), self.classes.clone()).timed(seconds))
+    }
+
+    /// query_bev(points) -> Beliefs
+    ///
+    /// Beliefs at world positions x, y seen from above: points (N, 2), metres.
+    fn query_bev(&self, py: Python<'_>, points: &Bound<'_, PyAny>) -> Result<PyBeliefs> {
+        let points = arrays::rows_f64::<2>(points, "points")?;
+        let beliefs = self.read(py, |map| map.birds_eye().map(|view| view.query(&points)))??;
+        Ok(PyBeliefs::new(Source::Full(beliefs), self.classes.clone()))
+    }
+
+    /// primitives() -> Primitives
+    ///
+    /// The Gaussians of the map as arrays, oldest first.
+    fn primitives(&self, py: Python<'_>) -> Result<PyPrimitives> {
+        let columns = self.read(py, Columns::of)?;
+        PyPrimitives::new(py, columns, self.classes.clone())
+    }
+
+    /// voxels(*, resolution=None) -> Voxels
+    ///
+    /// Voxels of any side (metres; the configured one if not given) that hold evidence.
+    #[pyo3(signature = (*, resolution = None))]
+    fn voxels(&self, py: Python<'_>, resolution: Option<f64>) -> Result<Py<PyVoxels>> {
+        let voxels = self.read(py, |map| map.voxels(resolution.unwrap_or(map.config().resolution)))??;
+        PyVoxels::of(py, voxels, self.classes.clone())
+    }
+
+    /// live_voxels() -> Voxels
+    ///
+    /// The voxels that are kept up to date with every frame; of each only the most likely class is known.
+    fn live_voxels(&self, py: Python<'_>) -> Result<Py<PyVoxels>> {
+        let (resolution, (centers, beliefs)) = self.read(py, |map| {
+            let voxels: (Vec<_>, Vec<_>) = map.live_voxels().map(|voxel| (voxel.center, voxel.belief)).unzip();
+            (map.config().resolution, voxels)
+        })?;
+        PyVoxels::new(py, resolution, centers, Source::Best(beliefs), self.classes.clone())
+    }
+
+    /// bev(*, resolution=None) -> Cells
+    ///
+    /// Bird's-eye cells of any side (metres; the configured one if not given) that hold evidence.
+    #[pyo3(signature = (*, resolution = None))]
+    fn bev(&self, py: Python<'_>, resolution: Option<f64>) -> Result<Py<PyCells>> {
+        let cells = self.read(py, |map| map.bev(resolution.unwrap_or(map.config().resolution)))??;
+        PyCells::of(py, cells, self.classes.clone())
+    }
+
+    /// save(path, *, sources=()) -> None
+    ///
+    /// Saves the map to a file, whole or not at all. sources: names of the drives that went in, so that none is merged
+    /// twice unnoticed.
+    #[pyo3(signature = (path, *, sources = Vec::new()))]
+    fn save(&self, py: Python<'_>, path: PathBuf, sources: Vec<String>) -> Result<()> {
+        self.read(py, |map| e2bki_store::save_with(map, &sources, path))??;
+        Ok(())
+    }
+
+    /// export(path, *, format=None, resolution=None, costs=None, max_uncertainty=1.0) -> list[pathlib.Path]
+    ///
+    /// Writes the map in the format of another program; returns the files written. format: see `e2bki.EXPORTS`, told
+    /// from the ending if not given; resolution: side of voxels and cells, metres; costs: {class: 0 … 100} and
+    /// max_uncertainty: for cost grids.
+    #[pyo3(signature = (path, *, format = None, resolution = None, costs = None, max_uncertainty = 1.0))]
+    fn export(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        format: Option<&str>,
+        resolution: Option<f64>,
+        costs: Option<&Bound<'_, PyDict>>,
+        max_uncertainty: f64,
+    ) -> Result<Vec<PathBuf>> {
+        let format = match format {
+            Some(name) => Format::by_name(name)?,
+            None => Format::of_path(&path)?,
+        };
+        let mut table = CostTable::default();
+        for (name, cost) in costs.into_iter().flat_map(|costs| costs.iter()) {
+            table.add(&format!("{name}={cost}"))?;
+        }
+        let options = ExportOptions { resolution, costs: table, max_uncertainty };
+        Ok(self.read(py, |map| e2bki_store::export(map, format, path, &options))??)
+    }
+
+    /// merge(other) -> FrameReport
+    ///
+    /// Adds all primitives of another map of the same classes.
+    fn merge(&self, py: Python<'_>, other: &Bound<'_, Self>) -> Result<PyFrameReport> {
+        // A copy, so that two locks are never held together: maps may be merged crosswise, or with themselves.
+        let other = other.get().read(py, Mapper::clone)?;
+        Ok(self.write(py, |map| map.merge(&other))??.into())
+    }
+
+    /// remove_outside(low, *, high) -> int
+    ///
+    /// Forgets every primitive whose mean lies outside of a box (two corners, metres); returns how many.
+    #[pyo3(signature = (low, *, high))]
+    fn remove_outside(&self, py: Python<'_>, low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> Result<usize> {
+        let (low, high) = (arrays::numbers::<3>(low, "low")?, arrays::numbers::<3>(high, "high")?);
+        if (0..3).any(|i| !(low[i] <= high[i])) {
+            return Err(Failure::value(format!("`low` {low:?} must not be above `high` {high:?}")));
+        }
+        self.write(py, |map| map.remove_outside(low, high))
+    }
+
+    /// copy() -> Map
+    ///
+    /// Another map with the same contents.
+    fn copy(&self, py: Python<'_>) -> Result<Self> {
+        Ok(Self::of(self.read(py, Mapper::clone)?))
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> Result<Self> {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Result<Self> {
+        self.copy(py)
+    }
+
+    /// to_pandas() -> pandas.DataFrame
+    ///
+    /// The primitives, one row each. Needs pandas.
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.call_method0("primitives")?.call_method0("to_pandas")
+    }
+
+    /// to_arrow() -> pyarrow.Table
+    ///
+    /// The primitives, one row each. Needs pyarrow.
+    fn to_arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.call_method0("primitives")?.call_method0("to_arrow")
+    }
+
+    /// plot_bev(*, value="class", resolution=None, ax=None) -> matplotlib.axes.Axes
+    ///
+    /// Draws the map from above: value "class", "u", "u_sem", "u_spa", "variance" or "confidence"; resolution in metres.
+    /// Needs matplotlib.
+    #[pyo3(signature = (*, value = "class", resolution = None, ax = None))]
+    fn plot_bev<'py>(
+        slf: &Bound<'py, Self>,
+        value: &str,
+        resolution: Option<f64>,
+        ax: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("e2bki._plot")?.call_method1("plot_bev", (slf, value, resolution, ax))
+    }
+
+    /// The classes.
+    #[getter]
+    fn classes(&self) -> PyClasses {
+        PyClasses(self.classes.clone())
+    }
+
+    /// The parameters.
+    #[getter]
+    fn config(&self, py: Python<'_>) -> Result<PyConfig> {
+        self.read(py, |map| PyConfig(map.config().clone()))
+    }
+
+    /// Frames inserted so far.
+    #[getter]
+    fn frames(&self, py: Python<'_>) -> Result<u64> {
+        self.read(py, Mapper::frames)
+    }
+
+    /// Bytes held by "primitives", "index" and "voxels", and their "total".
+    #[getter]
+    fn byte_size<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
+        let size = self.read(py, Mapper::byte_size)?;
+        let all = PyDict::new(py);
+        all.set_item("primitives", size.primitives)?;
+        all.set_item("index", size.index)?;
+        all.set_item("voxels", size.voxels)?;
+        all.set_item("total", size.total())?;
+        Ok(all)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> Result<usize> {
+        self.read(py, Mapper::len)
+    }
+
+    /// A map is true even while it is empty.
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> Result<String> {
+        let (primitives, frames, resolution) =
+            self.read(py, |map| (map.len(), map.frames(), map.config().resolution))?;
+        Ok(format!(
+            "<e2bki.Map: {primitives} primitives of {frames} frames, {} classes, {resolution} m voxels>",
+            self.classes.len()
+        ))
+    }
+}
+
+/// Inserts what Python gave: a frame, or points with what they are.
+pub(crate) fn with_frame(
+    points: &Bound<'_, PyAny>,
+    arguments: &Arguments<'_, '_>,
+    world_from_sensor: Option<&Bound<'_, PyAny>>,
+    classes: usize,
+    insert: impl FnOnce(&Frame<'_>) -> Result<e2bki::FrameReport>,
+) -> Result<PyFrameReport> {
+    if let Ok(frame) = points.cast::<PyFrame>() {
+        if arguments.any() || world_from_sensor.is_some() {
+            return Err(Failure::kind("a frame brings everything along: give no other arguments with it"));
+        }
+        return insert(&frame.get().borrow()).map(Into::into);
+    }
+    let points = arrays::rows_f32::<3>(points, "points")?;
+    let said = arguments.read(points.len(), Some(classes))?;
+    let pose = arrays::pose(world_from_sensor, "world_from_sensor")?;
+    let frame = Frame { points: &points, semantics: said.borrow(), world_from_sensor: pose };
+    insert(&frame).map(Into::into)
+}

@@ -1,0 +1,248 @@
+//! Map files: load, look at, check, recover, merge; and the map that keeps to a byte budget.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use e2bki::{ClassSet, Pose};
+use e2bki_store::{Folder, Header, Input, MapFile, MergeOptions, RollingMapper};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays;
+use crate::beliefs::{PyBeliefs, Source};
+use crate::classes::{PyClasses, class_set};
+use crate::config::{PyConfig, config_or_default};
+use crate::errors::{Failure, Result};
+use crate::frame::Arguments;
+use crate::map::{PyMap, with_frame};
+use crate::report::PyFrameReport;
+
+/// load(path, *, region=None) -> Map
+///
+/// Loads a map from a file or folder, to go on as if it had never been saved. region: (low, high), two corners in
+/// metres; only what beliefs in that box depend on is loaded (files only).
+#[pyfunction]
+#[pyo3(signature = (path, *, region = None))]
+pub(crate) fn load(
+    py: Python<'_>,
+    path: PathBuf,
+    region: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+) -> Result<PyMap> {
+    let region = match region {
+        Some((low, high)) => {
+            Some((arrays::numbers::<3>(&low, "region[0]")?, arrays::numbers::<3>(&high, "region[1]")?))
+        }
+        None => None,
+    };
+    let map = py.detach(|| match region {
+        Some((low, high)) => e2bki_store::load_region(path, low, high),
+        None => e2bki_store::load(path),
+    })?;
+    Ok(PyMap::of(map))
+}
+
+/// import_npz(path) -> Map
+///
+/// A map from the NumPy archive that `Map.export` wrote.
+#[pyfunction]
+pub(crate) fn import_npz(py: Python<'_>, path: PathBuf) -> Result<PyMap> {
+    Ok(PyMap::of(py.detach(|| e2bki_store::import_npz(path))?))
+}
+
+/// info(path) -> dict
+///
+/// What a map file or folder holds, without loading it: classes, config, frames, primitives, bytes, tiles, sources.
+#[pyfunction]
+pub(crate) fn info(py: Python<'_>, path: PathBuf) -> Result<Bound<'_, PyDict>> {
+    let about = py.detach(|| -> e2bki_store::Result<(Header, u64, u64, usize)> {
+        if e2bki_store::is_folder(&path) {
+            let folder = Folder::open(&path)?;
+            return Ok((folder.header().clone(), folder.rows(), folder.bytes()?, folder.boxes().len()));
+        }
+        let file = MapFile::open(&path)?;
+        Ok((file.header().clone(), file.rows(), file.bytes(), file.tiles().len()))
+    });
+    let (header, rows, bytes, tiles) = about?;
+    let all = PyDict::new(py);
+    all.set_item("classes", Py::new(py, PyClasses(header.classes))?)?;
+    all.set_item("config", Py::new(py, PyConfig(header.config))?)?;
+    all.set_item("frames", header.frames)?;
+    all.set_item("primitives", rows)?;
+    all.set_item("bytes", bytes)?;
+    all.set_item("tiles", tiles)?;
+    all.set_item("sources", header.sources)?;
+    Ok(all)
+}
+
+/// check(path) -> list[str]
+///
+/// Checks a map file or folder thoroughly; returns everything that is wrong with it, nothing if it is whole.
+#[pyfunction]
+pub(crate) fn check(py: Python<'_>, path: PathBuf) -> Result<Vec<String>> {
+    let checked = py.detach(|| e2bki_store::check(path))?;
+    Ok(checked.findings.iter().map(ToString::to_string).collect())
+}
+
+/// recover(damaged, *, out) -> dict
+///
+/// Saves what is whole in a damaged map to another file: "primitives" saved, "tiles", what was "lost" in words.
+#[pyfunction]
+#[pyo3(signature = (damaged, *, out))]
+pub(crate) fn recover(py: Python<'_>, damaged: PathBuf, out: PathBuf) -> Result<Bound<'_, PyDict>> {
+    let recovered = py.detach(|| e2bki_store::recover(damaged, out))?;
+    let all = PyDict::new(py);
+    all.set_item("primitives", recovered.rows)?;
+    all.set_item("tiles", recovered.tiles)?;
+    all.set_item("lost", recovered.lost)?;
+    all.set_item("primitives_lost", recovered.rows_lost)?;
+    Ok(all)
+}
+
+/// merge_files(paths, *, out, world_from_map=None, config=None, allow_duplicates=False) -> dict
+///
+/// Merges map files by class name into one file. world_from_map: one (4, 4) rigid motion per file, metres; config:
+/// needed where those of the files differ; allow_duplicates: merge even if a drive went into two of them.
+#[pyfunction]
+#[pyo3(signature = (paths, *, out, world_from_map = None, config = None, allow_duplicates = false))]
+pub(crate) fn merge_files<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    out: PathBuf,
+    world_from_map: Option<Vec<Bound<'py, PyAny>>>,
+    config: Option<PyConfig>,
+    allow_duplicates: bool,
+) -> Result<Bound<'py, PyDict>> {
+    let motions = match &world_from_map {
+        None => vec![Pose::IDENTITY; paths.len()],
+        Some(motions) if motions.len() == paths.len() => {
+            motions.iter().map(|m| arrays::pose(Some(m), "world_from_map")).collect::<Result<_>>()?
+        }
+        Some(motions) => {
+            return Err(Failure::value(format!("{} motions for {} files", motions.len(), paths.len())));
+        }
+    };
+    let pairs = paths.into_iter().zip(motions);
+    let inputs: Vec<Input> = pairs.map(|(path, world_from_map)| Input { path, world_from_map }).collect();
+    let options = MergeOptions { allow_duplicates, config: config.map(|config| config.0) };
+    let merged = py.detach(|| e2bki_store::merge(&inputs, &options, out))?;
+    let all = PyDict::new(py);
+    all.set_item("primitives_before", merged.rows_before)?;
+    all.set_item("primitives", merged.rows)?;
+    all.set_item("sources", merged.header.sources)?;
+    Ok(all)
+}
+
+/// A map that keeps to a byte budget: what is far away waits in a folder. It answers as one without a budget.
+///
+/// RollingMap(classes, *, folder, budget, config=None)
+///     folder: new or empty; budget: bytes in memory. `RollingMap.open` goes on with a folder.
+#[pyclass(name = "RollingMap", module = "e2bki", frozen)]
+pub(crate) struct PyRollingMap {
+    map: Mutex<Option<RollingMapper>>,
+    classes: ClassSet,
+}
+
+impl PyRollingMap {
+    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut RollingMapper) -> T + Send) -> Result<T> {
+        let done = py.detach(|| self.map.lock().ok().and_then(|mut map| map.as_mut().map(work)));
+        done.ok_or_else(|| Failure::value("this map was given away by `into_map`, or an earlier call failed half way"))
+    }
+}
+
+#[pymethods]
+impl PyRollingMap {
+    #[new]
+    #[pyo3(signature = (classes, *, folder, budget, config = None))]
+    fn new(classes: &Bound<'_, PyAny>, folder: PathBuf, budget: usize, config: Option<PyConfig>) -> Result<Self> {
+        let classes = class_set(classes)?;
+        let map = RollingMapper::create(classes.clone(), config_or_default(config), folder, budget)?;
+        Ok(Self { map: Mutex::new(Some(map)), classes })
+    }
+
+    /// open(folder, *, budget) -> RollingMap
+    ///
+    /// Goes on with a map in a folder, in so many bytes of memory.
+    #[staticmethod]
+    #[pyo3(signature = (folder, *, budget))]
+    fn open(py: Python<'_>, folder: PathBuf, budget: usize) -> Result<Self> {
+        let map = py.detach(|| RollingMapper::open(folder, budget))?;
+        let classes = map.resident().classes().clone();
+        Ok(Self { map: Mutex::new(Some(map)), classes })
+    }
+
+    /// insert(points, **semantics) -> FrameReport
+    ///
+    /// Adds a scan; the arguments are those of `Map.insert`.
+    #[pyo3(signature = (points, *, probabilities = None, uncertainty = None, evidence = None, dirichlet = None,
+        logits = None, logit_kind = None, labels = None, world_from_sensor = None))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments of Python
+    fn insert(
+        &self,
+        py: Python<'_>,
+        points: &Bound<'_, PyAny>,
+        probabilities: Option<&Bound<'_, PyAny>>,
+        uncertainty: Option<&Bound<'_, PyAny>>,
+        evidence: Option<&Bound<'_, PyAny>>,
+        dirichlet: Option<&Bound<'_, PyAny>>,
+        logits: Option<&Bound<'_, PyAny>>,
+        logit_kind: Option<&str>,
+        labels: Option<&Bound<'_, PyAny>>,
+        world_from_sensor: Option<&Bound<'_, PyAny>>,
+    ) -> Result<PyFrameReport> {
+        let arguments = Arguments { probabilities, uncertainty, evidence, dirichlet, logits, logit_kind, labels };
+        with_frame(points, &arguments, world_from_sensor, self.classes.len(), |frame| {
+            Ok(self.with(py, |map| map.insert(frame))??)
+        })
+    }
+
+    /// query(points) -> Beliefs
+    ///
+    /// Beliefs at world positions, (N, 3) metres; only the most likely class of each is known.
+    fn query(&self, py: Python<'_>, points: &Bound<'_, PyAny>) -> Result<PyBeliefs> {
+        let points = arrays::rows_f64::<3>(points, "points")?;
+        let beliefs = self.with(py, |map| map.query(&points))??;
+        Ok(PyBeliefs::new(Source::Best(beliefs), self.classes.clone()))
+    }
+
+    /// save() -> tuple[int, int]
+    ///
+    /// Makes the folder the map as it is now; returns how many tiles were written and how many had not changed.
+    fn save(&self, py: Python<'_>) -> Result<(usize, usize)> {
+        let written = self.with(py, RollingMapper::save)??;
+        Ok((written.written, written.unchanged))
+    }
+
+    /// into_map() -> Map
+    ///
+    /// The whole map in memory, without a budget. This object cannot be used afterwards.
+    fn into_map(&self, py: Python<'_>) -> Result<PyMap> {
+        let map = py.detach(|| self.map.lock().ok().and_then(|mut map| map.take()));
+        let map = map.ok_or_else(|| Failure::value("this map was given away already"))?;
+        Ok(PyMap::of(py.detach(|| map.into_map())?))
+    }
+
+    /// The classes.
+    #[getter]
+    fn classes(&self) -> PyClasses {
+        PyClasses(self.classes.clone())
+    }
+
+    /// Most bytes that were in memory so far.
+    #[getter]
+    fn peak_bytes(&self, py: Python<'_>) -> Result<usize> {
+        self.with(py, |map| map.peak_bytes())
+    }
+
+    fn __len__(&self, py: Python<'_>) -> Result<usize> {
+        Ok(self.with(py, |map| map.len())? as usize)
+    }
+
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> Result<String> {
+        let (all, here) = self.with(py, |map| (map.len(), map.resident().len()))?;
+        Ok(format!("<e2bki.RollingMap: {all} primitives, {here} of them in memory, {} classes>", self.classes.len()))
+    }
+}

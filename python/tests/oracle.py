@@ -1,0 +1,126 @@
+"""The formulas of the map in NumPy, written for the tests from the paper's equations and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+QUANTUM_M = 1 / 65536  # positions are rounded to this before they are summed
+EIGENVALUE_FLOOR_M2 = 1e-4
+
+
+def opinions_of_evidence(evidence):
+    """Subjective opinions of an evidential network: b = e/S, u = C/S with S = sum(e) + C."""
+    e = np.asarray(evidence, dtype=np.float64)
+    strength = e.sum(axis=1) + e.shape[1]
+    return e / strength[:, None], e.shape[1] / strength
+
+
+def dempster(belief, uncertainty):
+    """Dempster's rule, one opinion after the other, each pair normalised by one minus its conflict."""
+    b, u = belief[0].copy(), uncertainty[0]
+    for b2, u2 in zip(belief[1:], uncertainty[1:]):
+        conflict = b.sum() * b2.sum() - (b * b2).sum()
+        b, u = (b * b2 + b * u2 + b2 * u) / (1 - conflict), u * u2 / (1 - conflict)
+    return b, u
+
+
+def moments(points):
+    """Mean and (biased) covariance."""
+    x = np.round(np.asarray(points, dtype=np.float64) / QUANTUM_M) * QUANTUM_M
+    mean = x.mean(axis=0)
+    return mean, (x - mean).T @ (x - mean) / len(x)
+
+
+def chi2_3_quantile(mass):
+    """Threshold that holds this share of a 3-D Gaussian: its squared Mahalanobis radius, by bisection."""
+    from math import erf, exp, pi, sqrt
+
+    def cdf(t):
+        return erf(sqrt(t / 2)) - sqrt(2 * t / pi) * exp(-t / 2)
+
+    low, high = 0.0, 100.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if cdf(middle) < mass else (low, middle)
+    return (low + high) / 2
+
+
+def ellipsoid(covariance, mass):
+    """Semi-axes and axes (rows) of the ellipsoid that holds a share of a Gaussian."""
+    values, vectors = np.linalg.eigh(covariance)
+    floor = max(EIGENVALUE_FLOOR_M2, 1e-6 * values[2])
+    return np.sqrt(chi2_3_quantile(mass) * np.maximum(values, floor)), vectors.T
+
+
+def distance(point, center, semi_axes, axes):
+    """Distance to an ellipsoid's surface, 0 inside: bisection on the Lagrange multiplier."""
+    y = np.abs(axes @ (np.asarray(point, dtype=np.float64) - center))
+    a2 = semi_axes**2
+    if (y**2 / a2).sum() <= 1:
+        return 0.0
+
+    def outside(t):
+        return (a2 * y**2 / (t + a2) ** 2).sum() - 1
+
+    low, high = 0.0, 1.0
+    while outside(high) > 0:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if outside(middle) > 0 else (low, middle)
+    t = (low + high) / 2
+    return float(np.linalg.norm(y - a2 * y / (t + a2)))
+
+
+def kernel(d, length):
+    """The sparse kernel: 1 at 0, 0 from its length on."""
+    rho = d / length
+    if rho >= 1:
+        return 0.0
+    return max(0.0, (2 + np.cos(2 * np.pi * rho)) * (1 - rho) / 3 + np.sin(2 * np.pi * rho) / (2 * np.pi))
+
+
+def posterior(points, primitives, config):
+    """alpha, u_sem, u_spa at points from the primitives' mean, covariance, probability and uncertainty alone."""
+    count, classes = len(points), primitives["probability"].shape[1]
+    alpha = np.full((count, classes), config.prior)
+    mass, weighted = np.zeros(count), np.zeros(count)
+    for mean, cov, p, u in zip(
+        primitives["mean"], primitives["covariance"], primitives["probability"], primitives["uncertainty"]
+    ):
+        semi_axes, axes = ellipsoid(cov, config.ellipsoid_mass)
+        reach = config.length_scale * config.uncertainty_sensitivity * np.exp(1 - u)
+        for i, point in enumerate(points):
+            k = kernel(distance(point, mean, semi_axes, axes), reach)
+            alpha[i] += k * p
+            mass[i] += k
+            weighted[i] += k * u
+    u_sem = np.where(mass > 0, weighted / np.where(mass > 0, mass, 1), 1.0)
+    u_spa = (classes - 1) / (classes**2 * (alpha.sum(axis=1) + 1))
+    return alpha, u_sem, u_spa, mass
+
+
+def scores(truth, label, confidence, classes):
+    """mIoU over answered queries, strict mIoU, accuracy, Brier score and 15-bin calibration error, in percent."""
+    truth, label = np.asarray(truth), np.asarray(label)
+    asked = (truth >= 0) & (truth < classes)
+    truth, label, confidence = truth[asked], label[asked], np.asarray(confidence)[asked]
+    answered = label >= 0
+    iou, strict = [], []
+    for c in range(classes):
+        hit = np.sum((truth == c) & (label == c))
+        if np.any(truth[answered] == c):
+            iou.append(hit / np.sum(answered & ((truth == c) | (label == c))))
+        if np.any(truth == c):
+            strict.append(hit / np.sum((truth == c) | (label == c)))
+    right = (truth == label)[answered].astype(float)
+    sure = np.clip(confidence[answered], 0, 1)
+    bins = np.minimum((sure * 15).astype(int), 14)
+    gaps = [abs(right[bins == b].sum() - sure[bins == b].sum()) for b in range(15)]
+    return {
+        "miou": 100 * np.mean(iou),
+        "miou_strict": 100 * np.mean(strict),
+        "acc": 100 * np.mean(truth == label),
+        "bs": 100 * np.mean((right - sure) ** 2),
+        "ece": 100 * sum(gaps) / len(right),
+    }
