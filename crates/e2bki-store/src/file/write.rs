@@ -51,11 +51,12 @@ pub fn save_with(map: &Mapper, sources: &[String], path: impl AsRef<Path>) -> Re
 /// A name for a map whose drives were not named.
 fn content_name(map: &Mapper) -> String {
     let mut sum = xxhash_rust::xxh3::Xxh3::new();
+    let mut bytes = Vec::new();
     for primitive in map.primitives() {
-        sum.update(&primitive.id().to_le_bytes());
-        for value in primitive.mean().iter().chain(primitive.log_evidence()) {
-            sum.update(&value.to_le_bytes());
-        }
+        bytes.clear();
+        bytes.extend(primitive.id().to_le_bytes());
+        bytes.extend(primitive.mean().iter().chain(primitive.log_evidence()).flat_map(|value| value.to_le_bytes()));
+        sum.update(&bytes);
     }
     format!("unnamed-{:016x}", sum.digest())
 }

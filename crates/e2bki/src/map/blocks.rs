@@ -104,9 +104,11 @@ impl Blocks {
         self.blocks.get(&key)
     }
 
-    /// Adds a record; returns its position in the block.
-    pub(crate) fn insert(&mut self, key: BlockKey, near: Near) -> u32 {
+    /// Adds a record, and marks supports as stale; returns its position in the block.
+    pub(crate) fn insert(&mut self, key: BlockKey, near: Near, stale: &StaleOfOne) -> u32 {
         let block = self.blocks.entry(key).or_default();
+        mark(block, key, stale, &mut self.stale);
+        self.stale_large.extend_from_slice(&stale.large);
         if block.note(&near) {
             self.fresh.push(key);
         }

@@ -115,8 +115,8 @@ impl PrimitiveSet {
             let core = Core { id: id_of(order, core), form, ..core.clone() };
             let range = row * classes..(row + 1) * classes;
             let slot = self.slots.insert(core, &batch.log_evidence[range.clone()], &batch.probability[range]);
-            self.enter(slot);
-            self.mark(slot);
+            let stale = StaleOfOne::of(Support::of(self.slots.core(slot)));
+            self.enter(slot, &stale);
         }
     }
 
@@ -156,7 +156,7 @@ impl PrimitiveSet {
         for Move { slot, from, before, stale, .. } in moves.iter().filter(|moved| !moved.stays) {
             self.blocks.mark(*from, stale);
             self.leave_from(*slot, before.mean, before.half_box);
-            self.enter(*slot);
+            self.enter(*slot, &StaleOfOne::default());
         }
     }
 
@@ -187,7 +187,7 @@ impl PrimitiveSet {
             let core = self.slots.core_mut(slot);
             core.mean = mean;
             core.changed = true;
-            self.enter(slot);
+            self.enter(slot, &StaleOfOne::default());
         }
     }
 
@@ -206,7 +206,7 @@ impl PrimitiveSet {
             core.form = recipe.form_of(core);
             core.changed = false;
         });
-        was_large.iter().for_each(|slot| self.enter(*slot));
+        was_large.iter().for_each(|slot| self.enter(*slot, &StaleOfOne::default()));
         for slot in changed {
             if was_large.binary_search(&slot).is_ok() {
                 self.mark(slot);
@@ -231,8 +231,8 @@ impl PrimitiveSet {
         self.blocks.mark(BlockKey(block_of(core.mean)), &StaleOfOne::of(Support::of(core)));
     }
 
-    /// Adds a primitive to the index.
-    fn enter(&mut self, slot: u32) {
+    /// Adds a primitive to the index, and marks supports as stale.
+    fn enter(&mut self, slot: u32, stale: &StaleOfOne) {
         let near = self.near_of(slot);
         let core = self.slots.core(slot);
         if !core.is_small() {
@@ -240,7 +240,7 @@ impl PrimitiveSet {
         }
         self.small_reach = self.small_reach.max(near.extent);
         self.farthest = self.farthest.max(near.range);
-        self.slots.core_mut(slot).position = self.blocks.insert(BlockKey(block_of(core.mean)), near);
+        self.slots.core_mut(slot).position = self.blocks.insert(BlockKey(block_of(core.mean)), near, stale);
     }
 
     /// Takes a primitive out of the index.
