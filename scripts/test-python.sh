@@ -9,7 +9,8 @@ skip() { echo "Python package not tested: $*"; exit 0; }
 python=${PYTHON:-python3}
 command -v "$python" > /dev/null || skip "there is no $python"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || skip "$python is older than 3.10"
-target=${CARGO_TARGET_DIR:-$PWD/target}
+mkdir -p "${CARGO_TARGET_DIR:-target}"
+target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 venv=$target/python-venv
 rm -rf "$venv"
 "$python" -m venv "$venv" 2> /dev/null || skip "$python has no venv"

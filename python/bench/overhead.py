@@ -10,6 +10,7 @@ from statistics import median
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 import e2bki
 
@@ -23,23 +24,24 @@ def shown(name: str, pairs: list[tuple[float, float]]) -> None:
     print(f"{name:44} Rust {1e3 * rust:8.1f} ms   Python adds {1e3 * extra:6.2f} ms = {100 * extra / rust:5.2f} %")
 
 
-def inserts(name: str, drive: e2bki.sim.Drive, dtype: type, form: str) -> None:
+def inserts(name: str, drive: e2bki.sim.Drive, dtype: DTypeLike, form: str) -> None:
     m, pairs = e2bki.Map(drive.classes), []
     for index in range(ROUNDS + 1):
         frame = drive.frame(2 * index, network=0.3)
         points, truth, evidence = frame.points[:100_000], frame.truth, frame.evidence
         assert truth is not None and evidence is not None
-        points = np.ascontiguousarray(points, dtype=dtype)
-        semantics = {"labels": truth[:100_000]} if form == "labels" else {"evidence": evidence[:100_000].astype(dtype)}
+        points, pose = np.ascontiguousarray(points, dtype=dtype), frame.world_from_sensor
+        labels = truth[:100_000] if form == "labels" else None
+        said = None if form == "labels" else evidence[:100_000].astype(dtype)
         start = perf_counter()
-        report = m.insert(points, world_from_sensor=frame.world_from_sensor, **semantics)
+        report = m.insert(points, labels=labels, evidence=said, world_from_sensor=pose)
         wall = perf_counter() - start
         if index > 0:  # the first one wakes the threads
             pairs.append((wall, report.timings.total))
     shown(f"insert, {len(points)} points, {name}", pairs)
 
 
-def queries(name: str, drive: e2bki.sim.Drive, dtype: type) -> None:
+def queries(name: str, drive: e2bki.sim.Drive, dtype: DTypeLike) -> None:
     m, frames = e2bki.Map(drive.classes), [drive.frame(2 * index, network=0.3) for index in range(5)]
     for frame in frames:
         m.insert(frame)

@@ -1,8 +1,13 @@
 """Your own data: scans as NumPy arrays, a camera network's logits lifted onto the points, poses from odometry."""
 
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
 import e2bki
+
+Scan = tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]
 
 classes = ["road", "sidewalk", "building", "vegetation", "car"]
 camera = e2bki.data.Camera(
@@ -14,7 +19,7 @@ camera = e2bki.data.Camera(
 )
 
 
-def scans(rng: np.random.Generator, count: int):
+def scans(rng: np.random.Generator, count: int) -> Iterator[Scan]:
     """Stands for your files: points (N, 3), the network's output (C, H, W) and the pose (4, 4) of each scan."""
     for i in range(count):
         points = rng.uniform([2, -6, -1.7], [20, 6, -1.6], (20_000, 3)).astype(np.float32)

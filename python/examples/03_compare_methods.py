@@ -3,7 +3,7 @@
 import e2bki
 
 drive = e2bki.sim.Drive("urban", seed=5, columns=256)
-methods = {"E2-BKI": e2bki.Map(drive.classes)}
+methods: dict[str, e2bki.Map | e2bki.baselines.Baseline] = {"E2-BKI": e2bki.Map(drive.classes)}
 methods |= {method.__name__: method(drive.classes) for method in e2bki.baselines.ALL}
 
 # Every second frame is mapped, all are asked about; the network was trained on 30 % of the data.
@@ -11,7 +11,7 @@ records = e2bki.metrics.compare(drive.frames(10, network=0.3), methods, every=2,
 
 
 def shown(value: float | None) -> str:
-    return "   –" if value is None else f"{value:6.1f}"
+    return "     –" if value is None else f"{value:6.1f}"
 
 
 print("method              mIoU  strict     Acc     ECE      Hz")

@@ -16,7 +16,7 @@ with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "trail.e2bki"
     m.save(path)
     print(f"{len(m)} primitives, {path.stat().st_size / len(m):.0f} bytes each on disk")
-    rows = duckdb.sql(
+    rows = duckdb.connect().execute(
         f"""
         select class, count(*) as primitives, sum(points) as points, avg(uncertainty) as uncertainty
         from read_parquet('{path}') group by class order by primitives desc

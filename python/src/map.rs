@@ -202,7 +202,7 @@ impl PyMap {
     #[pyo3(signature = (low, *, high))]
     fn remove_outside(&self, py: Python<'_>, low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> Result<usize> {
         let (low, high) = (arrays::numbers::<3>(low, "low")?, arrays::numbers::<3>(high, "high")?);
-        if (0..3).any(|i| !(low[i] <= high[i])) {
+        if (0..3).any(|i| low[i] > high[i] || low[i].is_nan() || high[i].is_nan()) {
             return Err(Failure::value(format!("`low` {low:?} must not be above `high` {high:?}")));
         }
         self.write(py, |map| map.remove_outside(low, high))

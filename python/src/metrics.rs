@@ -177,7 +177,7 @@ pub(crate) fn compare(
     for frame in frames.try_iter()? {
         let frame = frame?;
         let frame = frame.cast::<PyFrame>().map_err(PyErr::from)?.get();
-        let maps = count % every.max(1) == 0;
+        let maps = usize::is_multiple_of(count, every.max(1));
         for entrant in entrants.iter_mut().filter(|_| maps) {
             let start = Instant::now();
             let report = entrant.method.insert(py, &frame.borrow())?;

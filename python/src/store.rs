@@ -215,6 +215,7 @@ impl PyRollingMap {
     /// into_map() -> Map
     ///
     /// The whole map in memory, without a budget. This object cannot be used afterwards.
+    #[allow(clippy::wrong_self_convention)] // Python has no values to give away
     fn into_map(&self, py: Python<'_>) -> Result<PyMap> {
         let map = py.detach(|| self.map.lock().ok().and_then(|mut map| map.take()));
         let map = map.ok_or_else(|| Failure::value("this map was given away already"))?;
