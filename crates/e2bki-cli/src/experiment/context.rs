@@ -7,11 +7,12 @@ use e2bki::Config;
 use e2bki_eval::plot::Figure;
 use e2bki_eval::{Record, Table};
 use e2bki_sim::{Split, Standard};
+use e2bki_view::Report;
 
 use super::Options;
 use super::dataset::Dataset;
 use super::state::State;
-use crate::table;
+use crate::{report, table};
 
 /// Frames of a simulated drive.
 const FRAMES: usize = 100;
@@ -24,13 +25,15 @@ pub(super) struct Context {
     name: &'static str,
     records: Vec<Record>,
     markdown: String,
+    report: Report,
 }
 
 impl Context {
-    pub(super) fn open(options: &Options, name: &'static str) -> Result<Self> {
+    pub(super) fn open(options: &Options, name: &'static str, about: &str) -> Result<Self> {
         std::fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
         let state = State::open(&options.out)?;
-        Ok(Self { options: options.clone(), state, name, records: Vec::new(), markdown: String::new() })
+        let report = Report::new(&format!("e2bki experiment {name}"), about);
+        Ok(Self { options: options.clone(), state, name, records: Vec::new(), markdown: String::new(), report })
     }
 
     /// Frames of a drive.
@@ -70,12 +73,14 @@ impl Context {
     /// Says something.
     pub(super) fn note(&mut self, text: &str) -> Result<()> {
         self.markdown += &format!("{text}\n\n");
+        self.report.text(text);
         table::line(&format!("{text}\n"))
     }
 
     /// Shows a table.
     pub(super) fn table(&mut self, rows: &Table) -> Result<()> {
         self.markdown += &(rows.to_markdown() + "\n");
+        self.report.table(&rows.rows);
         table::print(&rows.rows)
     }
 
@@ -84,6 +89,7 @@ impl Context {
         for path in figure.save(&self.path(""))? {
             table::line(&format!("wrote {}", path.display()))?;
         }
+        self.report.drawing(&figure.svg()?);
         self.markdown += &format!("![{}]({}.png)\n\n", figure.title, self.name);
         Ok(())
     }
@@ -94,12 +100,16 @@ impl Context {
     }
 
     /// Writes records and tables.
-    pub(super) fn finish(self) -> Result<()> {
+    pub(super) fn finish(mut self) -> Result<()> {
         let markdown = self.path(".md");
         std::fs::write(&markdown, &self.markdown).with_context(|| format!("cannot write {}", markdown.display()))?;
         table::write_json(&self.path(".json"), &self.records)?;
         if let Some(path) = &self.options.json {
             table::write_json(path, &self.records)?;
+        }
+        if let Some(path) = &self.options.report {
+            report::again(&mut self.report, None);
+            report::write(&self.report, path)?;
         }
         Ok(())
     }
