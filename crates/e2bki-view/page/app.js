@@ -99,7 +99,7 @@ function home() {
     center.set((best.x + 0.5) * TILE - origin[0], (best.y + 0.5) * TILE - origin[1], best.low + 1.5 - origin[2]);
     const spread = tiles.filter((t) => t.count >= heavy);
     const wide = (get) => Math.max(...spread.map(get)) - Math.min(...spread.map(get)) + TILE;
-    reach = Math.min(110, Math.max(25, 0.9 * Math.max(wide((t) => t.x * TILE), wide((t) => t.y * TILE))));
+    reach = Math.min(70, Math.max(25, 0.9 * Math.max(wide((t) => t.x * TILE), wide((t) => t.y * TILE))));
   }
   if (way.length) center.set(...way[Math.floor(way.length / 2)].map((v, i) => v - origin[i]));
   cameras.home(center, reach);

@@ -48,8 +48,8 @@ void main() {
   #else
   float wide = side;
   #endif
-  gl_PointSize = clamp(wide * (flat_view ? pixels : pixels / max(-seen.z, 0.1)), 1.5, 64.0);
-  float light = 0.86;
+  gl_PointSize = clamp(0.8 * wide * (flat_view ? pixels : pixels / max(-seen.z, 0.1)), 1.5, 64.0);
+  float light = 0.8;
 #else
   #ifdef ELLIPSOID
   vec4 q = normalize(turn);
@@ -71,7 +71,12 @@ in vec3 paint;
 in vec3 middle;
 uniform bool picking;
 out vec4 result;
-void main() { result = picking ? vec4(middle, 1.0) : vec4(paint, 1.0); }`;
+void main() {
+#if defined(POINT) && defined(ELLIPSOID)
+  if (length(gl_PointCoord - 0.5) > 0.5) discard;
+#endif
+  result = picking ? vec4(middle, 1.0) : vec4(paint, 1.0);
+}`;
 
 /// The materials of one map, which share their uniforms: for ellipsoids and voxels, as bodies and as points.
 export function materials(uniforms) {

@@ -141,7 +141,7 @@ export class MapView {
     near.sort((a, b) => a.far - b.far);
     let left = budget;
     for (const tile of near) {
-      const levels = tile.levels.fine ? [["fine", 40], ["plain", 120], ["point", Infinity]] : [["box", 150], ["point", Infinity]];
+      const levels = tile.levels.fine ? [["fine", 40], ["plain", 160], ["point", Infinity]] : [["box", 150], ["point", Infinity]];
       const fits = ([shape, reach]) => tile.far <= reach && CORNERS[shape] * tile.count <= left;
       const [shape] = levels.find(fits) ?? ["point"];
       // Far points in full would be drawn on top of each other: a fair sample of them does.

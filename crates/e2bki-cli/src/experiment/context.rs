@@ -8,6 +8,7 @@ use e2bki_eval::plot::Figure;
 use e2bki_eval::{Record, Table};
 use e2bki_sim::{Split, Standard};
 use e2bki_view::Report;
+use image::RgbImage;
 
 use super::Options;
 use super::dataset::Dataset;
@@ -92,6 +93,14 @@ impl Context {
         self.report.drawing(&figure.svg()?);
         self.markdown += &format!("![{}]({}.png)\n\n", figure.title, self.name);
         Ok(())
+    }
+
+    /// Writes a picture.
+    pub(super) fn picture(&mut self, name: &str, picture: &RgbImage) -> Result<()> {
+        let path = self.path(".png");
+        picture.save(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        self.report.picture(name, picture, None, None)?;
+        table::line(&format!("wrote {}", path.display()))
     }
 
     /// Adds results to those that are written in the end.
