@@ -52,8 +52,9 @@ function hello(message) {
     const origin = middle(message.maps).map((v) => Math.round(v));
     state.maps = message.maps.map((about, i) => new MapView(i, about, origin, shared));
     for (const map of state.maps) {
-      const marker = new Mesh(new SphereGeometry(0.12, 16, 12), new MeshBasicMaterial({ color: 0xffffff, depthTest: false, transparent: true, opacity: 0.85 }));
+      const marker = new Mesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial({ color: 0xffffff, depthTest: false, transparent: true, opacity: 0.85 }));
       marker.visible = false;
+      marker.renderOrder = 1;
       markers.push(marker);
       map.scene.add(marker, grid());
     }
@@ -290,6 +291,9 @@ function draw() {
   const eye = cameras.active.position;
   state.maps.forEach((map, i) => {
     map.detail(state.what, eye, cameras.top, state.budget / count);
+    // The mark of the place that was asked about is the same size at any distance.
+    const near = cameras.top ? 1 : markers[i].position.distanceTo(eye);
+    markers[i].scale.setScalar((7 * near) / cameras.pixels(height));
     renderer.setViewport(i * part, 0, part, height);
     renderer.setScissor(i * part, 0, part - (i < count - 1 ? 2 : 0), height);
     renderer.render(map.scene, cameras.active);

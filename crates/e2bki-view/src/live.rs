@@ -113,7 +113,7 @@ impl Publisher {
 
     /// Marks the tiles that a frame may have changed.
     fn mark(&mut self, frame: &Frame<'_>, max_range: f64) {
-        let far = max_range * max_range;
+        let far = max_range.min(e2bki::WORLD_LIMIT_M).powi(2);
         // Points that follow each other lie mostly in one tile: the tiles around the last ones, and their heights.
         let mut run: Option<([Tile; 2], [f64; 2])> = None;
         for point in frame.points {
