@@ -34,4 +34,7 @@ cat "$out/demo.txt"
 step "the Python package"
 bash scripts/test-python.sh
 
+step "the viewer"
+bash scripts/test-viewer.sh
+
 printf '\nall checks passed\n'

@@ -19,9 +19,11 @@ mod pictures;
 mod query;
 mod real;
 mod recover;
+mod report;
 mod score;
 mod simulate;
 mod table;
+mod view;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -58,6 +60,8 @@ enum Command {
     Export(export::Options),
     /// Ask a map what is at any points, and how sure it is
     Query(query::Options),
+    /// Look at a map, or at two side by side, in the browser
+    View(view::Options),
     /// Print the configuration: every parameter with its meaning and range
     Config(config::Options),
     /// Measure the engine: time per stage, scaling, queries, memory
@@ -97,6 +101,7 @@ fn execute(command: Command) -> u8 {
         Command::Merge(options) => merge::run(&options),
         Command::Export(options) => export::run(&options),
         Command::Query(options) => query::run(&options),
+        Command::View(options) => view::run(&options),
         Command::Config(options) => config::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Experiment(options) => experiment::run(&options),

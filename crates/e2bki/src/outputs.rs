@@ -187,6 +187,22 @@ impl Mapper {
         self.set.by_id().into_iter().map(|slot| Primitive { set: &self.set, slot })
     }
 
+    /// Primitives whose kernel reaches into a box, oldest first: all that beliefs in it depend on.
+    pub fn primitives_reaching(&self, low: [f64; 3], high: [f64; 3]) -> Vec<Primitive<'_>> {
+        if !(0..3).all(|i| low[i] <= high[i]) {
+            return Vec::new();
+        }
+        // Looking up cubic metres pays only where there are fewer of them than primitives.
+        let cubes: f64 = (0..3).map(|i| high[i] - low[i] + 3.0).product();
+        let mut found = Vec::new();
+        if cubes < self.set.len() as f64 {
+            self.set.supports_in(low, high, &mut found);
+        } else {
+            found = self.set.supports_in_wide(low, high);
+        }
+        found.into_iter().map(|(_, slot)| Primitive { set: &self.set, slot }).collect()
+    }
+
     /// Bytes held, by part.
     pub fn byte_size(&self) -> ByteSize {
         let (primitives, index) = self.set.byte_size();

@@ -8,15 +8,17 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki::{ClassSet, Mapper, Timings};
-use e2bki_eval::{Asked, Confidence, GroundTruth, Record, View, assess_map, assess_network};
+use e2bki_eval::{Asked, Confidence, GroundTruth, Record, View, assess_map, assess_network, percent};
+use e2bki_view::Report;
 
 use crate::config::Parameters;
-use crate::{score, table};
+use crate::{report, score, table};
 
 /// Simulate a drive, map it, score the map and write pictures to look at
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki demo\n  e2bki demo --world offroad --frames 100 --network 0.1\n  \
-    e2bki demo --set cell_size=0.4 --json demo.json")]
+    e2bki demo --set cell_size=0.4 --json demo.json\n  \
+    e2bki demo --report demo.html")]
 pub(crate) struct Options {
     /// What the world is like: urban or offroad
     #[arg(long, default_value = "urban")]
@@ -33,6 +35,9 @@ pub(crate) struct Options {
     /// Write the results as JSON (- for standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write a report to look at: one HTML file
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     #[command(flatten)]
     parameters: Parameters,
 }
@@ -55,6 +60,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut truth = GroundTruth::new(map.classes().len(), Asked::Cells, MAX_RANGE_M, &[View::Voxel, View::Continuous]);
     let mut timings = Timings::default();
     let (mut mapped, mut received, mut kept) = (0, 0, 0);
+    let mut became = [0; 5];
     let mut trajectory = Vec::new();
     let bar = table::progress(options.frames, "driving");
     for i in 0..options.frames {
@@ -66,6 +72,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             mapped += 1;
             received += report.received;
             kept += report.kept;
+            let these = [report.clusters, report.gated, report.folded, report.pruned, report.merged];
+            (0..5).for_each(|i| became[i] += these[i]);
         }
         truth.add(&frame);
         bar.inc(1);
@@ -102,6 +110,38 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
     for file in write::all(&map, &trajectory, &options.out)? {
         table::line(&format!("wrote {}", file.display()))?;
+    }
+    if let Some(path) = &options.report {
+        let about = format!("{} world, network trained on {} of the data", options.world, options.network);
+        let mut page = Report::new("e2bki demo: a simulated drive, mapped and scored", &about);
+        page.figures(&[
+            ("mIoU, %", percent(records[1].miou)),
+            ("accuracy, %", percent(records[1].acc)),
+            ("calibration error, %", percent(records[1].ece)),
+            ("frames mapped", format!("{mapped} of {}", options.frames)),
+            ("frames per second", format!("{frames_per_second:.1}")),
+            ("primitives", map.len().to_string()),
+            ("voxels", map.live_voxel_count().to_string()),
+        ]);
+        page.section("Scores");
+        page.table(&score::rows(&records, map.classes()));
+        report::from_above(&mut page, &map, &trajectory)?;
+        page.picture("Primitives as ellipsoids", &crate::pictures::primitives(&map, &trajectory), None, None)?;
+        report::scores(&mut page, &records, map.classes())?;
+        let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3 / mapped as f64;
+        let times: Vec<(String, f64)> =
+            timings.by_stage().iter().map(|(stage, time)| (stage.to_string(), ms(*time))).collect();
+        report::stages(&mut page, &times);
+        report::memory(&mut page, &map);
+        page.section("What became of the points");
+        let names = ["primitives made", "stopped by the gate", "added to known cubes", "pruned", "merged"];
+        let mut rows = vec![vec!["of all frames".into(), "count".into()]];
+        rows.push(vec!["points received".into(), received.to_string()]);
+        rows.push(vec!["points kept".into(), kept.to_string()]);
+        rows.extend(names.iter().zip(became).map(|(name, count)| vec![name.to_string(), count.to_string()]));
+        page.table(&rows);
+        report::again(&mut page, Some(map.config()));
+        report::write(&page, path)?;
     }
     if let Some(path) = &options.json {
         let stage_ms: serde_json::Map<String, serde_json::Value> = timings

@@ -7,11 +7,13 @@ use e2bki::Config;
 use e2bki_eval::plot::Figure;
 use e2bki_eval::{Record, Table};
 use e2bki_sim::{Split, Standard};
+use e2bki_view::Report;
+use image::RgbImage;
 
 use super::Options;
 use super::dataset::Dataset;
 use super::state::State;
-use crate::table;
+use crate::{report, table};
 
 /// Frames of a simulated drive.
 const FRAMES: usize = 100;
@@ -24,13 +26,15 @@ pub(super) struct Context {
     name: &'static str,
     records: Vec<Record>,
     markdown: String,
+    report: Report,
 }
 
 impl Context {
-    pub(super) fn open(options: &Options, name: &'static str) -> Result<Self> {
+    pub(super) fn open(options: &Options, name: &'static str, about: &str) -> Result<Self> {
         std::fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
         let state = State::open(&options.out)?;
-        Ok(Self { options: options.clone(), state, name, records: Vec::new(), markdown: String::new() })
+        let report = Report::new(&format!("e2bki experiment {name}"), about);
+        Ok(Self { options: options.clone(), state, name, records: Vec::new(), markdown: String::new(), report })
     }
 
     /// Frames of a drive.
@@ -70,12 +74,14 @@ impl Context {
     /// Says something.
     pub(super) fn note(&mut self, text: &str) -> Result<()> {
         self.markdown += &format!("{text}\n\n");
+        self.report.text(text);
         table::line(&format!("{text}\n"))
     }
 
     /// Shows a table.
     pub(super) fn table(&mut self, rows: &Table) -> Result<()> {
         self.markdown += &(rows.to_markdown() + "\n");
+        self.report.table(&rows.rows);
         table::print(&rows.rows)
     }
 
@@ -84,8 +90,17 @@ impl Context {
         for path in figure.save(&self.path(""))? {
             table::line(&format!("wrote {}", path.display()))?;
         }
+        self.report.drawing(&figure.svg()?);
         self.markdown += &format!("![{}]({}.png)\n\n", figure.title, self.name);
         Ok(())
+    }
+
+    /// Writes a picture.
+    pub(super) fn picture(&mut self, name: &str, picture: &RgbImage) -> Result<()> {
+        let path = self.path(".png");
+        picture.save(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        self.report.picture(name, picture, None, None)?;
+        table::line(&format!("wrote {}", path.display()))
     }
 
     /// Adds results to those that are written in the end.
@@ -94,12 +109,16 @@ impl Context {
     }
 
     /// Writes records and tables.
-    pub(super) fn finish(self) -> Result<()> {
+    pub(super) fn finish(mut self) -> Result<()> {
         let markdown = self.path(".md");
         std::fs::write(&markdown, &self.markdown).with_context(|| format!("cannot write {}", markdown.display()))?;
         table::write_json(&self.path(".json"), &self.records)?;
         if let Some(path) = &self.options.json {
             table::write_json(path, &self.records)?;
+        }
+        if let Some(path) = &self.options.report {
+            report::again(&mut self.report, None);
+            report::write(&self.report, path)?;
         }
         Ok(())
     }

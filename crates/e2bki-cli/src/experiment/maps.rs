@@ -1,6 +1,6 @@
 //! Maps of all methods from above, side by side: classes, and how unsure each is of them.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use e2bki::{Belief, Cells};
 use e2bki_eval::plot::caption;
 use e2bki_eval::{Confidence, VarianceRange};
@@ -45,9 +45,7 @@ pub(super) fn figure(context: &mut Context) -> Result<()> {
         tiles.push((method.name.clone(), draw(&cells, middle, color), draw(&cells, middle, unsure)));
     }
     let picture = compose(&tiles)?;
-    let path = context.path(".png");
-    picture.save(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    table::line(&format!("wrote {}", path.display()))?;
+    context.picture("All methods from above", &picture)?;
     explain(context, &dataset)
 }
 

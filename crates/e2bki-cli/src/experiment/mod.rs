@@ -63,6 +63,9 @@ pub(crate) struct Options {
     /// Threads [default: one per core]
     #[arg(long, default_value_t = 0)]
     threads: usize,
+    /// Write a report to look at: one HTML file
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Write the records as JSON (- for standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -76,7 +79,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if options.frames == Some(0) {
         bail!("--frames is 0; give at least 1");
     }
-    let mut context = Context::open(options, experiment.name)?;
+    let mut context = Context::open(options, experiment.name, experiment.about)?;
     (experiment.run)(&mut context)?;
     context.finish()
 }

@@ -1,5 +1,7 @@
 //! `e2bki map`: a dataset folder in, a map out.
 
+mod html;
+mod live;
 mod method;
 mod report;
 mod write;
@@ -15,6 +17,7 @@ use e2bki_data::{GroundTruth, SemanticsSource, read_ahead};
 use crate::config::Parameters;
 use crate::data::{DataArguments, range};
 use crate::table;
+use crate::view::ServeArguments;
 use report::Account;
 
 /// Frames read ahead of the mapper.
@@ -26,6 +29,7 @@ const AHEAD: usize = 3;
     e2bki map semantickitti/sequences/08 --semantics labels:predictions -o map.ply\n  \
     e2bki map kitti360 --semantics logits:espnetv2_pred --frames 3000..3025 -o map.ply\n  \
     e2bki map rellis3d --every 5 --max-range 30 --json map.json\n  \
+    e2bki map kitti360 --view --report map.html\n  \
     e2bki map drive --semantics ground-truth --method s-bki --resolution 0.1\n\n\
     Sources of semantics: ground-truth (labels of points, else of pixels), ground-truth-2d, ground-truth-3d,\n\
     labels:FOLDER (.label, .npy or .png), logits:FOLDER, evidential-logits:FOLDER, evidence:FOLDER, dirichlet:FOLDER,\n\
@@ -63,6 +67,14 @@ pub(crate) struct Options {
     /// Write the numbers as JSON (- for standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write a report to look at: one HTML file
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Show the map in the browser while it is built, and afterwards
+    #[arg(long)]
+    view: bool,
+    #[command(flatten)]
+    serve: ServeArguments,
     #[command(flatten)]
     parameters: Parameters,
 }
@@ -98,6 +110,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         eprintln!("note: {note}");
     }
 
+    let mut live = if options.view { Some(live::Live::start(&map, &dataset, &options.serve)?) } else { None };
+    let mut trajectory = Vec::new();
     let mut account = Account::new(chosen.len());
     let bar = report::bar(chosen.len());
     let start = Instant::now();
@@ -107,6 +121,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         account.waited += waiting.elapsed();
         let report = map.insert(&frame.frame())?;
         account.add(&frame, &report);
+        trajectory.push(frame.frame().world_from_sensor.translation());
+        if let Some(live) = &mut live {
+            live.frame(&map, &frame.frame());
+        }
         bar.set_message(account.live());
         bar.inc(1);
         waiting = Instant::now();
@@ -119,8 +137,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         write::write_map(&map, path)?;
         table::line(&format!("wrote {}", path.display()))?;
     }
-    match &options.json {
-        Some(path) => table::write_json(path, &account.to_json(&dataset, &map, &options.method)),
+    if let Some(path) = &options.report {
+        html::write(&account, &dataset, &map, (&options.method, &config), &trajectory, path)?;
+    }
+    if let Some(path) = &options.json {
+        table::write_json(path, &account.to_json(&dataset, &map, &options.method))?;
+    }
+    match live {
+        Some(live) => live.finish(&map),
         None => Ok(()),
     }
 }

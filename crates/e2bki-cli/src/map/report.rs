@@ -84,7 +84,7 @@ impl Account {
     }
 
     /// Stages with milliseconds per frame.
-    fn stages(&self) -> Vec<(&'static str, f64)> {
+    pub(crate) fn stages(&self) -> Vec<(&'static str, f64)> {
         let mut stages = vec![("read (other thread)", self.per_frame_ms(self.read))];
         stages.push(("wait for data", self.per_frame_ms(self.waited)));
         stages.extend(self.timings.by_stage().iter().map(|(stage, time)| (*stage, self.per_frame_ms(*time))));
@@ -114,25 +114,45 @@ impl Account {
             if self.primitives > 0 { format!("{} primitives, ", self.primitives) } else { String::new() },
             map.byte_size() as f64 / 1e6,
         ))?;
+        for rows in self.tables(dataset) {
+            table::print(&rows)?;
+        }
+        let mut rows = vec![vec!["stage".to_string(), "ms per frame".to_string()]];
+        rows.extend(self.stages().iter().map(|(stage, ms)| vec![stage.to_string(), format!("{ms:.1}")]));
+        table::print(&rows)?;
+        table::line(&format!("{:.1} frames per second, reading included\n", self.frames_per_second()))
+    }
+
+    /// What became of the frames, and of their points.
+    pub(crate) fn tables(&self, dataset: &Dataset) -> [Vec<Vec<String>>; 2] {
+        let skipped = dataset.skipped();
         let count = |name: &str, n: usize| vec![name.to_string(), n.to_string()];
-        table::print(&[
+        let frames = vec![
             vec!["frames".into(), "count".into()],
             count("mapped", self.mapped),
             count("not chosen", dataset.len() - self.chosen),
             count("skipped: no pose", skipped.without_pose.len()),
             count("skipped: no semantics", skipped.without_semantics.len()),
-        ])?;
-        let mut rows = vec![vec!["points".into(), "count".into()], count("received", self.counts.slots)];
-        rows.extend(self.drops().iter().filter(|(_, n)| *n > 0).map(|(why, n)| count(&format!("dropped: {why}"), *n)));
-        rows.push(count("kept", self.kept));
+        ];
+        let mut points = vec![vec!["points".into(), "count".into()], count("received", self.counts.slots)];
+        let drops = self.drops();
+        points.extend(drops.iter().filter(|(_, n)| *n > 0).map(|(why, n)| count(&format!("dropped: {why}"), *n)));
+        points.push(count("kept", self.kept));
         if self.repaired > 0 {
-            rows.push(count("of these repaired", self.repaired));
+            points.push(count("of these repaired", self.repaired));
         }
-        table::print(&rows)?;
-        let mut rows = vec![vec!["stage".to_string(), "ms per frame".to_string()]];
-        rows.extend(self.stages().iter().map(|(stage, ms)| vec![stage.to_string(), format!("{ms:.1}")]));
-        table::print(&rows)?;
-        table::line(&format!("{:.1} frames per second, reading included\n", self.frames_per_second()))
+        [frames, points]
+    }
+
+    /// The numbers that matter most.
+    pub(crate) fn figures(&self, map: &Map) -> [(&'static str, String); 5] {
+        [
+            ("frames mapped", self.mapped.to_string()),
+            ("points kept", self.kept.to_string()),
+            ("primitives", self.primitives.to_string()),
+            ("map, MB", format!("{:.1}", map.byte_size() as f64 / 1e6)),
+            ("frames per second", format!("{:.1}", self.frames_per_second())),
+        ]
     }
 
     pub(crate) fn to_json(&self, dataset: &Dataset, map: &Map, method: &str) -> Value {

@@ -301,6 +301,15 @@ impl PrimitiveSet {
         self.blocks.take_stale()
     }
 
+    /// The same for a box of which there are more cubic metres than primitives.
+    pub(crate) fn supports_in_wide(&self, low: [f64; 3], high: [f64; 3]) -> Vec<(u64, u32)> {
+        let meets = |slot: &u32| Support::of(self.core(*slot)).is_some_and(|s| s.bounds().meets(low, high));
+        let mut found: Vec<(u64, u32)> =
+            self.slots.alive().filter(meets).map(|slot| (self.core(slot).id, slot)).collect();
+        found.sort_unstable();
+        found
+    }
+
     /// Primitives whose support meets a box, as (id, slot) by ascending id: all that a posterior in it depends on.
     pub(crate) fn supports_in(&self, low: [f64; 3], high: [f64; 3], found: &mut Vec<(u64, u32)>) {
         found.clear();

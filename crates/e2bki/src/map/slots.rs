@@ -210,14 +210,17 @@ impl Slots {
 
     /// Slots in use, by ascending id.
     pub(crate) fn by_id(&self) -> Vec<u32> {
-        let mut slots: Vec<u32> = (0..self.chunks.len())
-            .flat_map(|chunk| {
-                let cores = &self.chunks[chunk].cores;
-                (0..cores.len()).filter(|i| cores[*i].alive).map(move |i| (chunk * CHUNK + i) as u32)
-            })
-            .collect();
+        let mut slots: Vec<u32> = self.alive().collect();
         slots.sort_unstable_by_key(|slot| self.core(*slot).id);
         slots
+    }
+
+    /// Slots in use, in the order of storage.
+    pub(crate) fn alive(&self) -> impl Iterator<Item = u32> {
+        (0..self.chunks.len()).flat_map(|chunk| {
+            let cores = &self.chunks[chunk].cores;
+            (0..cores.len()).filter(|i| cores[*i].alive).map(move |i| (chunk * CHUNK + i) as u32)
+        })
     }
 
     pub(crate) fn byte_size(&self) -> usize {

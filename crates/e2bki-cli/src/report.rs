@@ -1,0 +1,119 @@
+//! `--report`: what a run found and made, as one HTML file.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use e2bki::{ClassSet, Config, Mapper, SemanticMapper};
+use e2bki_eval::Record;
+use e2bki_eval::plot::{Figure, Panel};
+use e2bki_store::heat;
+use e2bki_view::{Bar, Legend, Report};
+
+use crate::pictures;
+
+/// Uncertainty at the top of the colour scale.
+const TOP: f64 = 0.5;
+
+/// Scores of maps: IoU by class of each record as bars, and all reliability diagrams in one.
+pub(crate) fn scores(report: &mut Report, records: &[Record], classes: &ClassSet) -> Result<()> {
+    for record in records.iter().filter(|record| record.iou.values().any(Option::is_some)) {
+        report.section(&format!("IoU by class: {}", record.method));
+        let bars: Vec<Bar> = classes
+            .names()
+            .iter()
+            .zip(classes.colors())
+            .map(|(name, color)| Bar {
+                name: name.clone(),
+                color: *color,
+                percent: record.iou.get(name).copied().flatten(),
+            })
+            .collect();
+        report.bars(&bars);
+    }
+    if records.iter().any(|record| !record.reliability.is_empty()) {
+        report.section("Reliability");
+        report.text(
+            "On the dashed line, confidence is the share of right answers; below it, a map is too sure of itself.",
+        );
+        let curves = records.iter().map(|record| (record.method.clone(), record.reliability.as_slice()));
+        let mut figure = Figure::new("", 1, vec![Panel::reliability("", curves)]);
+        figure.panel_px = (620, 460);
+        report.drawing(&figure.svg()?);
+    }
+    Ok(())
+}
+
+/// The map from above: classes and uncertainty.
+pub(crate) fn from_above(report: &mut Report, map: &dyn SemanticMapper, trajectory: &[[f64; 3]]) -> Result<()> {
+    let cells = map.bev()?;
+    if cells.centers.is_empty() {
+        return Ok(());
+    }
+    report.section("The map from above");
+    let classes = map.classes();
+    let color = |b: &e2bki::Belief| b.label().map_or(pictures::BACKGROUND, |label| classes.colors()[label]);
+    let semantic = pictures::bev(&cells, trajectory, color);
+    let uncertain = pictures::bev(&cells, trajectory, |b| heat(b.uncertainty() / TOP));
+    let width = |values: fn(f64, f64) -> f64, from: f64| cells.centers.iter().map(|c| c[0]).fold(from, values);
+    let wide_m = width(f64::max, f64::NEG_INFINITY) - width(f64::min, f64::INFINITY) + cells.resolution;
+    let names = classes.names().iter().cloned().zip(classes.colors().iter().copied()).collect();
+    report.picture("Classes (white: where the sensor went)", &semantic, Some(&Legend::Classes(names)), Some(wide_m))?;
+    let ramp = Legend::Ramp {
+        colors: (0..=8).map(|i| heat(f64::from(i) / 8.0)).collect(),
+        low: "sure (u = 0)".into(),
+        high: format!("unsure (u ≥ {TOP})"),
+    };
+    report.picture("Uncertainty u = u_sem + u_spa", &uncertain, Some(&ramp), Some(wide_m))?;
+    Ok(())
+}
+
+/// Milliseconds per frame of each stage.
+pub(crate) fn stages(report: &mut Report, stages: &[(String, f64)]) {
+    report.section("Time per frame");
+    let most = stages.iter().map(|(_, ms)| *ms).fold(f64::MIN_POSITIVE, f64::max);
+    let mut rows = vec![vec!["stage".to_string(), "ms per frame".into(), "share of the longest".into()]];
+    rows.extend(stages.iter().map(|(stage, ms)| {
+        let share = 100.0 * ms / most;
+        vec![stage.clone(), format!("{ms:.1}"), "▇".repeat((share / 5.0).round() as usize)]
+    }));
+    report.table(&rows);
+}
+
+/// Bytes of the map, by part.
+pub(crate) fn memory(report: &mut Report, map: &Mapper) {
+    report.section("Memory of the map");
+    let bytes = map.byte_size();
+    let row = |name: &str, bytes: usize| vec![name.to_string(), format!("{:.1}", bytes as f64 / 1e6)];
+    report.table(&[
+        vec!["part".into(), "MB".into()],
+        row("primitives", bytes.primitives),
+        row("index", bytes.index),
+        row("voxels", bytes.voxels),
+        row("all", bytes.total()),
+    ]);
+}
+
+/// How to have it again: the command, and the parameters where there is one set of them.
+pub(crate) fn again(report: &mut Report, config: Option<&Config>) {
+    report.section("Made with");
+    report.code("command", &command(), true);
+    if let Some(config) = config {
+        report.code("every parameter", &config.to_toml(), false);
+    }
+}
+
+/// Writes the file.
+pub(crate) fn write(report: &Report, path: &Path) -> Result<()> {
+    std::fs::write(path, report.to_html()).with_context(|| format!("cannot write {}", path.display()))?;
+    crate::table::line(&format!("wrote {}", path.display()))
+}
+
+/// The command line as a shell takes it.
+fn command() -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    let quoted = |word: String| {
+        if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    ["e2bki".to_string()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
+}

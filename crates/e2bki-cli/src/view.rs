@@ -1,0 +1,102 @@
+//! `e2bki view`: maps in the browser.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use e2bki_data::parse::{PoseRows, pose_rows};
+use e2bki_view::{Scene, ServeOptions, Server, Show};
+
+use crate::{maps, table};
+
+/// Where the page is served.
+#[derive(Args, Clone)]
+pub(crate) struct ServeArguments {
+    /// Port of the page; the next free one where it is taken
+    #[arg(long, default_value_t = 7878, value_name = "PORT")]
+    port: u16,
+    /// Address to serve at; any but loopback needs the token in the printed address
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "ADDRESS")]
+    host: IpAddr,
+}
+
+impl ServeArguments {
+    /// Starts the server and says where it is.
+    pub(crate) fn serve(&self, show: Arc<Show>) -> Result<Server> {
+        let server = Server::start(&ServeOptions { host: self.host, port: self.port }, show)?;
+        if self.port != 0 && server.address().port() != self.port {
+            eprintln!("note: port {} is taken; using {}", self.port, server.address().port());
+        }
+        table::line(&format!("open {}", server.url()))?;
+        Ok(server)
+    }
+}
+
+/// Look at a map, or at two side by side, in the browser
+#[derive(Args)]
+#[command(after_help = "Examples:\n  e2bki view demo-out\n  e2bki view before.e2bki after.e2bki\n  \
+    e2bki view street.e2bki --trajectory poses.txt --port 8000\n  e2bki view street.e2bki --host 0.0.0.0\n\n\
+    The page is part of the program and needs no network. It shows ellipsoids or voxels by class, uncertainty, variance or\n\
+    age; a click shows the full belief of that place. `e2bki map … --view` shows a map while it is built.")]
+pub(crate) struct Options {
+    /// Map file, map folder, or a folder that holds one map file; two are shown side by side
+    #[arg(required = true, num_args = 1..=2, value_name = "MAP")]
+    maps: Vec<PathBuf>,
+    /// Where the sensor went: poses as KITTI, TUM or with frame numbers
+    #[arg(long, value_name = "FILE")]
+    trajectory: Option<PathBuf>,
+    /// Side of the voxels shown, metres [default: the map's]
+    #[arg(long, value_name = "M")]
+    resolution: Option<f64>,
+    #[command(flatten)]
+    serve: ServeArguments,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if let Some(side) = options.resolution.filter(|side| !(0.005..=10.0).contains(side)) {
+        bail!("--resolution is {side}; allowed: 0.005 to 10 m");
+    }
+    let trajectory = options.trajectory.as_deref().map(places).transpose()?.unwrap_or_default();
+    let mut scenes = Vec::new();
+    for path in &options.maps {
+        let path = find(path)?;
+        let map = maps::load(&path, None)?;
+        table::line(&format!("{}: {} primitives, {} classes", path.display(), map.len(), map.classes().len()))?;
+        scenes.push(Scene::of_map(path.display().to_string(), map, trajectory.clone(), options.resolution));
+    }
+    let server = options.serve.serve(Show::of_maps(scenes))?;
+    table::line("Ctrl-C ends it")?;
+    server.wait();
+    Ok(())
+}
+
+/// A map: the file or folder itself, or the only map file of a folder.
+fn find(path: &Path) -> Result<PathBuf> {
+    if !path.is_dir() || e2bki_store::is_folder(path) {
+        return Ok(path.into());
+    }
+    let entries = std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut found: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|file| file.extension().is_some_and(|e| e.eq_ignore_ascii_case("e2bki")))
+        .collect();
+    found.sort();
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => bail!("{} holds no map (.e2bki); `e2bki map … -o map.e2bki` makes one", path.display()),
+        _ => bail!("{} holds {} maps; name one or two of them, as {}", path.display(), found.len(), found[0].display()),
+    }
+}
+
+/// The places of a pose file.
+fn places(path: &Path) -> Result<Vec<[f64; 3]>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let rows = pose_rows(&text).map_err(|flaw| anyhow::anyhow!("{}: {flaw}", path.display()))?;
+    Ok(match rows {
+        PoseRows::ByLine(poses) => poses.iter().map(e2bki::Pose::translation).collect(),
+        PoseRows::ByFrame(poses) => poses.values().map(e2bki::Pose::translation).collect(),
+        PoseRows::ByTime(poses) => poses.iter().map(|(_, pose)| pose.translation()).collect(),
+    })
+}

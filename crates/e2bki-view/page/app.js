@@ -1,0 +1,329 @@
+// The viewer: what the program sends is drawn, what the user does decides what is asked for.
+import { Color, FloatType, GridHelper, MeshBasicMaterial, Mesh, RGBAFormat, SphereGeometry, Vector3, WebGLRenderer, WebGLRenderTarget } from "/three.js";
+import { connect } from "/connection.js";
+import { Cameras } from "/camera.js";
+import { $, css, element, number, showBeliefs } from "/panel.js";
+import { MapView, TILE, decode } from "/tiles.js";
+
+const canvas = $("canvas");
+const renderer = new WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: false });
+renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+renderer.setClearColor(new Color(0x16191d));
+renderer.setScissorTest(true);
+const cameras = new Cameras(canvas);
+const shared = {
+  mode: { value: 0 }, range: { value: [0, 1] }, threshold: { value: 1 }, time: { value: 1 }, pixels: { value: 1 }, flat_view: { value: false }, picking: { value: false },
+};
+const spot = new WebGLRenderTarget(1, 1, { type: FloatType, format: RGBAFormat });
+const markers = [];
+const state = { maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 12e6, begun: performance.now(), firstTile: null, complete: null, live: false };
+let beliefs = [], asking = 0;
+
+// --- what the program says -------------------------------------------------------------------------------------------
+const line = connect({
+  state(open) {
+    $("state").textContent = open ? "" : "connection lost; trying again …";
+    $("state").classList.toggle("lost", !open);
+  },
+  text(message) {
+    if (message.kind === "hello") hello(message);
+    else if (message.kind === "changed") message.tiles.forEach((entry) => state.maps[message.map].changed(entry));
+    else if (message.kind === "missing") state.maps[message.map].missing(message.tile);
+    else if (message.kind === "live") live(message);
+    else if (message.kind === "answer") answer(message);
+    else if (message.kind === "error") $("state").textContent = message.what;
+    state.dirty = true;
+  },
+  bytes(buffer) {
+    const tile = decode(buffer);
+    state.firstTile ??= performance.now();
+    state.maps[tile.map].take(tile);
+    state.recount = true;
+    state.dirty = true;
+  },
+});
+
+function hello(message) {
+  state.live = message.live;
+  const same = state.maps.length === message.maps.length && state.maps.every((map, i) => map.about.name === message.maps[i].name && map.about.classes.length === message.maps[i].classes.length);
+  if (same && state.maps.length) {
+    message.maps.forEach((about, i) => state.maps[i].describe(about));
+  } else {
+    const origin = middle(message.maps).map((v) => Math.round(v));
+    state.maps = message.maps.map((about, i) => new MapView(i, about, origin, shared));
+    for (const map of state.maps) {
+      const marker = new Mesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial({ color: 0xffffff, depthTest: false, transparent: true, opacity: 0.85 }));
+      marker.visible = false;
+      marker.renderOrder = 1;
+      markers.push(marker);
+      map.scene.add(marker, grid());
+    }
+    $("names").replaceChildren(...state.maps.map((map, i) => {
+      const name = element("span", map.about.name);
+      name.style.left = state.maps.length > 1 ? `calc(${(100 * i) / state.maps.length}% + ${i ? 12 : 280}px)` : "280px";
+      return name;
+    }));
+    home();
+    legend();
+  }
+  const first = message.maps[0];
+  $("state").textContent = message.live ? "live" : `${first.frames} frames`;
+}
+
+function grid() {
+  const lines = new GridHelper(640, 20, 0x39414b, 0x262c33);
+  lines.rotation.x = Math.PI / 2;
+  const low = state.maps.flatMap((map) => map.about.tiles).map((t) => t[4]);
+  lines.position.z = low.length ? Math.min(...low) - state.maps[0].origin[2] - 0.5 : -3;
+  return lines;
+}
+
+/// The middle of the primitives, by tile.
+function middle(maps) {
+  const sum = [0, 0, 0, 0];
+  for (const [x, y, , count, low, high] of maps.flatMap((about) => about.tiles)) {
+    [(x + 0.5) * TILE, (y + 0.5) * TILE, (low + high) / 2, 1].forEach((v, i) => (sum[i] += v * count));
+  }
+  return sum[3] ? sum.slice(0, 3).map((v) => v / sum[3]) : maps[0].trajectory[0] ?? [0, 0, 0];
+}
+
+/// Starts where something is: at the way of the sensor, else in the middle of the nearest tile to the middle.
+function home() {
+  const tiles = state.maps.flatMap((map) => [...map.known.values()]).filter((t) => t.count);
+  const origin = state.maps[0].origin;
+  const way = state.maps[0].trajectory;
+  let center = new Vector3(0, 0, 0), reach = 60;
+  if (tiles.length) {
+    const far = (t) => Math.hypot((t.x + 0.5) * TILE - origin[0], (t.y + 0.5) * TILE - origin[1]);
+    const heavy = Math.max(...tiles.map((t) => t.count)) / 4;
+    const best = tiles.filter((t) => t.count >= heavy).reduce((a, b) => (far(b) < far(a) ? b : a));
+    center.set((best.x + 0.5) * TILE - origin[0], (best.y + 0.5) * TILE - origin[1], best.low + 1.5 - origin[2]);
+    const spread = tiles.filter((t) => t.count >= heavy);
+    const wide = (get) => Math.max(...spread.map(get)) - Math.min(...spread.map(get)) + TILE;
+    reach = Math.min(70, Math.max(25, 0.9 * Math.max(wide((t) => t.x * TILE), wide((t) => t.y * TILE))));
+  }
+  if (way.length) center.set(...way[Math.floor(way.length / 2)].map((v, i) => v - origin[i]));
+  cameras.home(center, reach);
+  state.dirty = true;
+}
+
+function live(message) {
+  const map = state.maps[0];
+  if (message.at) {
+    if (map.trajectory.length < 2) { cameras.home(new Vector3(...message.at.map((v, i) => v - map.origin[i])), 60); }
+    map.moved(message.at);
+  }
+  $("state").textContent = message.done ? "complete" : "live";
+  $("live").textContent = `frame ${message.frames} · ${number(message.primitives)} primitives · ${message.waiting} tiles waiting · ${message.dropped} dropped`;
+}
+
+function answer(message) {
+  if (message.id !== asking) return;
+  beliefs[message.map] = message.belief;
+  state.answered = message.belief.at;
+  showBeliefs(state.maps, beliefs);
+}
+
+// --- legend, colours, counts ------------------------------------------------------------------------------------------
+function classNames() { return [...new Map(state.maps.flatMap((map) => map.about.classes).map((c) => [c.name, c.color]))]; }
+
+function legend() {
+  $("legend").replaceChildren(...classNames().map(([name, color]) => {
+    const row = element("li", undefined, { tabIndex: 0, role: "switch" });
+    const chip = element("i");
+    chip.style.background = css(color);
+    row.dataset.name = name;
+    row.append(chip, element("span", name), element("span", "0"));
+    const flip = () => { state.hidden.has(name) ? state.hidden.delete(name) : state.hidden.add(name); paint(); };
+    row.onclick = flip;
+    row.onkeydown = (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); flip(); } };
+    return row;
+  }));
+  paint();
+}
+
+/// Writes colours and visibility of the classes to the graphics card.
+function paint() {
+  for (const map of state.maps) {
+    map.about.classes.forEach((c, i) => map.palette.set([...c.color.map((v) => v / 255), state.hidden.has(c.name) ? 0 : 1], 4 * i));
+    map.texture.needsUpdate = true;
+  }
+  for (const row of $("legend").children) {
+    const off = state.hidden.has(row.dataset.name);
+    row.classList.toggle("off", off);
+    row.setAttribute("aria-checked", String(!off));
+  }
+  state.recount = true;
+  state.dirty = true;
+}
+
+/// Counts what is loaded and what of it is shown, by the same rules as the shader; sets the range of the colours.
+function count() {
+  const totals = new Map(), mode = shared.mode.value;
+  const limit = Math.fround(shared.threshold.value), time = Math.fround(shared.time.value);
+  let shown = 0, all = 0;
+  const sample = [];
+  for (const map of state.maps) {
+    const names = map.about.classes.map((c) => c.name), visible = names.map((name) => !state.hidden.has(name)), sums = names.map(() => 0);
+    for (const tile of map.loaded[state.what].values()) {
+      for (let i = 0; i < tile.count; i++) {
+        const label = tile.kind[2 * i];
+        sums[label]++;
+        if (visible[label] && Math.fround(tile.value[4 * i + 2] / 65535) <= limit && Math.fround(tile.kind[2 * i + 1] / 65535) <= time) shown++;
+        if (mode > 0 && mode < 5 && i % 7 === 0) sample.push(tile.value[4 * i + mode - 1] / 65535);
+      }
+      all += tile.count;
+    }
+    names.forEach((name, i) => totals.set(name, (totals.get(name) ?? 0) + sums[i]));
+  }
+  for (const row of $("legend").children) {
+    const total = totals.get(row.dataset.name) ?? 0;
+    row.lastChild.textContent = number(total);
+    row.classList.toggle("empty", total === 0);
+  }
+  const done = state.maps.every((map) => map.complete(state.what));
+  const tiles = state.maps.reduce((n, map) => n + map.known.size, 0), have = state.maps.reduce((n, map) => n + map.loaded[state.what].size, 0);
+  const name = state.what === "primitives" ? "ellipsoids" : "voxels";
+  $("counts").textContent = `${number(shown)} of ${number(all)} ${name} shown` + (done ? "" : ` · tile ${have} of ${tiles}`);
+  Object.assign(state, { shown, all });
+  if (done) state.complete ??= performance.now();
+  sample.sort((a, b) => a - b);
+  const at = (q) => sample[Math.min(sample.length - 1, Math.floor(q * sample.length))] ?? 0;
+  shared.range.value = mode === 5 ? [0, 1] : [at(0.02), Math.max(at(0.98), at(0.02) + 1e-4)];
+  $("ramp").hidden = mode === 0;
+  const scale = mode === 4 ? 0.25 : 1;
+  $("ramp-low").textContent = mode === 5 ? "first" : "≤ " + (shared.range.value[0] * scale).toPrecision(2);
+  $("ramp-high").textContent = mode === 5 ? "last" : "≥ " + (shared.range.value[1] * scale).toPrecision(2);
+}
+
+// --- what the user does -----------------------------------------------------------------------------------------------
+const changed = () => { state.recount = true; state.dirty = true; };
+$("mode").onchange = (event) => { shared.mode.value = Number(event.target.value); changed(); };
+$("threshold").oninput = (event) => { shared.threshold.value = Number(event.target.value); $("threshold-value").textContent = "u ≤ " + shared.threshold.value.toFixed(2); changed(); };
+$("time").oninput = (event) => {
+  shared.time.value = Number(event.target.value);
+  $("time-value").textContent = shared.time.value >= 1 ? "all" : `first ${(100 * shared.time.value).toFixed(0)} %`;
+  changed();
+};
+$("all").onclick = () => { state.hidden.clear(); paint(); };
+$("none").onclick = () => { classNames().forEach(([name]) => state.hidden.add(name)); paint(); };
+$("home").onclick = home;
+$("close").onclick = () => { $("belief").hidden = true; markers.forEach((m) => (m.visible = false)); state.dirty = true; };
+$("shot").onclick = () => {
+  draw();
+  canvas.toBlob((blob) => {
+    const link = element("a", undefined, { href: URL.createObjectURL(blob), download: "e2bki.png" });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+};
+function choose(group, act) {
+  $(group).onclick = ({ target }) => {
+    if (!target.dataset.value) return;
+    for (const button of $(group).querySelectorAll("[data-value]")) button.classList.toggle("on", button === target);
+    act(target.dataset.value);
+    changed();
+  };
+}
+choose("what", (value) => { state.what = value; state.complete = null; });
+choose("camera", (value) => cameras.show(value === "top"));
+for (const controls of Object.values(cameras.controls)) controls.addEventListener("change", () => (state.dirty = true));
+addEventListener("resize", () => (state.dirty = true));
+
+let pressed = null;
+canvas.addEventListener("pointerdown", (event) => (pressed = [event.clientX, event.clientY]));
+canvas.addEventListener("pointerup", (event) => {
+  if (event.button === 0 && pressed && Math.hypot(event.clientX - pressed[0], event.clientY - pressed[1]) < 4) click(event.clientX, event.clientY);
+});
+
+/// Asks every map for its belief at what was clicked.
+function click(x, y) {
+  const place = pick(x, y);
+  if (!place) return;
+  ask(place.map((v, i) => v + state.maps[0].origin[i]));
+}
+
+function ask(at) {
+  asking += 1;
+  beliefs = [];
+  state.maps.forEach((map, i) => {
+    markers[i].position.set(...at.map((v, k) => v - map.origin[k]));
+    markers[i].visible = true;
+    line.send({ kind: "query", id: asking, map: i, at });
+  });
+  state.dirty = true;
+}
+
+/// The middle of the ellipsoid or voxel under the pointer: one pixel is drawn with places instead of colours.
+function pick(x, y) {
+  const { width, height } = canvas.getBoundingClientRect();
+  const part = width / state.maps.length, side = Math.min(state.maps.length - 1, Math.floor(x / part));
+  const camera = cameras.active;
+  camera.setViewOffset(part, height, x - side * part, y, 1, 1);
+  shared.picking.value = true;
+  const map = state.maps[side];
+  map.path.visible = false;
+  map.scene.children.filter((c) => c.type === "GridHelper" || c === markers[side]).forEach((c) => { c.userData.was = c.visible; c.visible = false; });
+  renderer.setRenderTarget(spot);
+  renderer.setClearAlpha(0);
+  renderer.clear();
+  renderer.render(map.scene, camera);
+  const found = new Float32Array(4);
+  renderer.readRenderTargetPixels(spot, 0, 0, 1, 1, found);
+  renderer.setRenderTarget(null);
+  renderer.setClearAlpha(1);
+  camera.clearViewOffset();
+  shared.picking.value = false;
+  map.path.visible = map.trajectory.length > 1;
+  map.scene.children.filter((c) => "was" in c.userData).forEach((c) => { c.visible = c.userData.was; delete c.userData.was; });
+  state.dirty = true;
+  return found[3] > 0.5 ? [...found.slice(0, 3)] : null;
+}
+
+// --- drawing ----------------------------------------------------------------------------------------------------------
+function draw() {
+  const { clientWidth: width, clientHeight: height } = $("stage");
+  renderer.setSize(width, height, false);
+  const count = Math.max(1, state.maps.length), part = width / count;
+  cameras.resize(part, height);
+  shared.flat_view.value = cameras.top;
+  shared.pixels.value = cameras.pixels(height) * renderer.getPixelRatio();
+  const eye = cameras.active.position;
+  state.maps.forEach((map, i) => {
+    map.detail(state.what, eye, cameras.top, state.budget / count);
+    // The mark of the place that was asked about is the same size at any distance.
+    const near = cameras.top ? 1 : markers[i].position.distanceTo(eye);
+    markers[i].scale.setScalar((7 * near) / cameras.pixels(height));
+    renderer.setViewport(i * part, 0, part, height);
+    renderer.setScissor(i * part, 0, part - (i < count - 1 ? 2 : 0), height);
+    renderer.render(map.scene, cameras.active);
+  });
+  scaleBar(height);
+}
+
+function scaleBar(height) {
+  const pixels = cameras.scale(height);
+  let length = 0.01;
+  for (const step of [2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2]) { if (length * pixels > 90) break; length *= step; }
+  $("scale").style.width = `${length * pixels}px`;
+  $("scale").firstChild.textContent = `${Number(length.toPrecision(2))} m` + (cameras.top ? "" : " at the centre");
+}
+
+let before = 0, busy = 0;
+function turn(now) {
+  requestAnimationFrame(turn);
+  for (const map of state.maps) map.want(state.what, cameras.target, line.send);
+  if (state.recount) { state.recount = false; count(); }
+  if (!state.dirty) { busy = 0; return; }
+  state.dirty = false;
+  draw();
+  // While the picture moves, fewer corners where the machine is slow and more where it is quick.
+  busy = busy && now - before < 1000 ? 0.8 * busy + 0.2 * (now - before) : 16;
+  before = now;
+  if (busy > 50 && state.budget > 1e6) { state.budget *= 0.8; }
+  else if (busy < 22 && state.budget < 40e6) { state.budget *= 1.03; }
+}
+requestAnimationFrame(turn);
+
+// For tests and for the curious.
+window.viewer = { state, cameras, shared, ask, pick, draw, renderer, maps: () => state.maps };

@@ -1,0 +1,88 @@
+// How ellipsoids and voxels are drawn. Filters and colours are decided on the graphics card, so that a slider costs nothing.
+import { GLSL3, ShaderMaterial } from "/three.js";
+
+const VERTEX = `
+in vec3 place;
+#ifdef ELLIPSOID
+in vec3 size;
+in vec4 turn;
+#endif
+in vec4 value;   // u_sem, u_spa, u, 4 × variance
+in vec2 kind;    // class, age
+uniform sampler2D classes;   // rgb and whether it is shown
+uniform int mode;
+uniform vec2 range;
+uniform float threshold;
+uniform float time;
+uniform float side;
+uniform float pixels;        // pixels per metre at distance 1, or everywhere from above
+uniform bool flat_view;
+out vec3 paint;
+out vec3 middle;
+
+vec3 turned(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v); }
+
+vec3 heat(float t) {
+  vec3 a = vec3(68.0, 1.0, 84.0), b = vec3(59.0, 82.0, 139.0), c = vec3(33.0, 145.0, 140.0), d = vec3(94.0, 201.0, 98.0), e = vec3(253.0, 231.0, 37.0);
+  t = clamp(t, 0.0, 1.0) * 4.0;
+  vec3 mixed = t < 1.0 ? mix(a, b, t) : t < 2.0 ? mix(b, c, t - 1.0) : t < 3.0 ? mix(c, d, t - 2.0) : mix(d, e, t - 3.0);
+  return mixed / 255.0;
+}
+
+void main() {
+  vec4 known = texelFetch(classes, ivec2(int(kind.x + 0.5), 0), 0);
+  float age = kind.y / 65535.0;
+  middle = (modelMatrix * vec4(place, 1.0)).xyz;
+  if (known.a < 0.5 || value.z > threshold || age > time) {
+    gl_Position = vec4(2.0, 2.0, 2.0, 1.0);   // outside of everything
+    gl_PointSize = 0.0;
+    return;
+  }
+  float shown = mode == 1 ? value.x : mode == 2 ? value.y : mode == 3 ? value.z : mode == 4 ? value.w : age;
+  vec3 color = mode == 0 ? known.rgb : heat((shown - range.x) / max(range.y - range.x, 1e-9));
+#ifdef POINT
+  vec4 seen = viewMatrix * vec4(middle, 1.0);
+  gl_Position = projectionMatrix * seen;
+  #ifdef ELLIPSOID
+  float wide = size.y + size.z;
+  #else
+  float wide = side;
+  #endif
+  gl_PointSize = clamp(0.8 * wide * (flat_view ? pixels : pixels / max(-seen.z, 0.1)), 1.5, 64.0);
+  float light = 0.8;
+#else
+  #ifdef ELLIPSOID
+  vec4 q = normalize(turn);
+  vec3 offset = turned(q, position * size);
+  vec3 up = normalize(turned(q, position / size));
+  #else
+  vec3 offset = position * side;
+  vec3 up = normal;
+  #endif
+  gl_Position = projectionMatrix * viewMatrix * vec4(middle + offset, 1.0);
+  float light = 0.62 + 0.3 * up.z + 0.12 * up.x - 0.06 * up.y;
+#endif
+  paint = color * light;
+}`;
+
+const FRAGMENT = `
+precision highp float;
+in vec3 paint;
+in vec3 middle;
+uniform bool picking;
+out vec4 result;
+void main() {
+#if defined(POINT) && defined(ELLIPSOID)
+  if (length(gl_PointCoord - 0.5) > 0.5) discard;
+#endif
+  result = picking ? vec4(middle, 1.0) : vec4(paint, 1.0);
+}`;
+
+/// The materials of one map, which share their uniforms: for ellipsoids and voxels, as bodies and as points.
+export function materials(uniforms) {
+  const make = (defines) => new ShaderMaterial({ glslVersion: GLSL3, vertexShader: VERTEX, fragmentShader: FRAGMENT, uniforms, defines });
+  return {
+    primitives: { body: make({ ELLIPSOID: 1 }), point: make({ ELLIPSOID: 1, POINT: 1 }) },
+    voxels: { body: make({}), point: make({ POINT: 1 }) },
+  };
+}

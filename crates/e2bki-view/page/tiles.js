@@ -1,0 +1,157 @@
+// Tiles of a map: asked for nearest first, drawn as bodies near by and as points far away.
+import { BoxGeometry, DataTexture, FloatType, IcosahedronGeometry, InstancedBufferAttribute, InstancedBufferGeometry, Line, LineBasicMaterial, BufferAttribute, BufferGeometry, Mesh, NearestFilter, Points, RGBAFormat, Scene, Sphere, Vector2, Vector3 } from "/three.js";
+import { materials } from "/shaders.js";
+
+export const TILE = 32;
+const UNDER_WAY = 6;           // requests at a time
+const SHAPES = { fine: new IcosahedronGeometry(1, 1), plain: new IcosahedronGeometry(1, 0), box: new BoxGeometry(1, 1, 1) };
+const POINT = new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(3), 3));
+const CORNERS = { fine: 240, plain: 60, box: 36, point: 1 };
+
+/// Reads a tile message; throws where it is not one.
+export function decode(buffer) {
+  const view = new DataView(buffer);
+  if (buffer.byteLength < 64 || view.getUint32(0, false) !== 0x45325431) throw new Error("not a tile");
+  const what = view.getUint8(5) ? "voxels" : "primitives";
+  const count = view.getUint32(20, true);
+  let at = 64;
+  const array = (Type, per) => { const part = new Type(buffer, at, per * count); at += part.byteLength; return part; };
+  const tile = {
+    map: view.getUint8(4), what, count, x: view.getInt32(8, true), y: view.getInt32(12, true), version: view.getUint32(16, true),
+    origin: [24, 32, 40].map((i) => view.getFloat64(i, true)), side: view.getFloat32(48, true), place: array(Float32Array, 3),
+  };
+  if (what === "primitives") { tile.size = array(Float32Array, 3); tile.turn = array(Int16Array, 4); }
+  tile.value = array(Uint16Array, 4);
+  tile.kind = array(Uint16Array, 2);
+  return tile;
+}
+
+/// One map: its tiles, its scene, and what of it is shown.
+export class MapView {
+  constructor(index, about, origin, shared) {
+    Object.assign(this, { index, origin });
+    this.scene = new Scene();
+    this.known = new Map();
+    this.loaded = { primitives: new Map(), voxels: new Map() };
+    this.asked = new Map();
+    this.palette = new Float32Array(4 * about.classes.length);
+    this.texture = new DataTexture(this.palette, about.classes.length, 1, RGBAFormat, FloatType);
+    this.texture.minFilter = this.texture.magFilter = NearestFilter;
+    this.uniforms = { ...shared, classes: { value: this.texture }, side: { value: about.resolution } };
+    this.materials = materials(this.uniforms);
+    this.path = new Line(new BufferGeometry(), new LineBasicMaterial({ color: 0xffffff }));
+    this.path.frustumCulled = false;
+    this.scene.add(this.path);
+    this.describe(about);
+  }
+
+  /// What the program says of the map, at the beginning and after a lost connection.
+  describe(about) {
+    this.about = about;
+    this.asked.clear();
+    about.tiles.forEach((entry) => this.changed(entry));
+    this.trajectory = about.trajectory.slice();
+    this.drawPath();
+  }
+
+  changed([x, y, version, count, low, high]) { this.known.set(`${x},${y}`, { x, y, version, count, low, high }); }
+
+  moved(place) { this.trajectory.push(place); this.drawPath(); }
+
+  drawPath() {
+    const points = this.trajectory.flatMap((p) => p.map((v, i) => v - this.origin[i] + (i === 2 ? 0.3 : 0)));
+    this.path.geometry.dispose();
+    this.path.geometry = new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(points), 3));
+    this.path.visible = this.trajectory.length > 1;
+  }
+
+  /// Asks for the nearest tiles that are missing or out of date.
+  want(what, target, send) {
+    if (this.asked.size >= UNDER_WAY) return;
+    const middle = (t) => (t.x + 0.5) * TILE - this.origin[0] - target.x;
+    const far = (t) => Math.hypot(middle(t), (t.y + 0.5) * TILE - this.origin[1] - target.y);
+    const missing = [];
+    for (const [key, t] of this.known) {
+      const have = this.loaded[what].get(key);
+      if ((!have || have.version !== t.version) && !this.asked.has(`${what} ${key}`)) missing.push([far(t), key, t]);
+    }
+    missing.sort((a, b) => a[0] - b[0]);
+    for (const [, key, t] of missing.slice(0, UNDER_WAY - this.asked.size)) {
+      if (send({ kind: "tile", map: this.index, what, tile: [t.x, t.y] })) this.asked.set(`${what} ${key}`, true);
+    }
+  }
+
+  complete(what) { return [...this.known].every(([key, t]) => this.loaded[what].get(key)?.version === t.version); }
+
+  missing(tile) {
+    const key = tile.join(",");
+    this.asked.delete(`primitives ${key}`);
+    this.asked.delete(`voxels ${key}`);
+    this.known.delete(key);
+  }
+
+  /// Takes a tile over; the old one of the same place goes.
+  take(tile) {
+    const key = `${tile.x},${tile.y}`, old = this.loaded[tile.what].get(key);
+    this.asked.delete(`${tile.what} ${key}`);
+    if (old) this.drop(old);
+    const attributes = {
+      place: new InstancedBufferAttribute(tile.place, 3), value: new InstancedBufferAttribute(tile.value, 4, true), kind: new InstancedBufferAttribute(tile.kind, 2),
+    };
+    if (tile.what === "primitives") {
+      attributes.size = new InstancedBufferAttribute(tile.size, 3);
+      attributes.turn = new InstancedBufferAttribute(tile.turn, 4, true);
+    }
+    const shapes = tile.what === "primitives" ? ["fine", "plain", "point"] : ["box", "point"];
+    tile.levels = {};
+    const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
+    for (let i = 0; i < 3 * tile.count; i++) { low[i % 3] = Math.min(low[i % 3], tile.place[i]); high[i % 3] = Math.max(high[i % 3], tile.place[i]); }
+    const middle = new Vector3(...low).add(new Vector3(...high)).multiplyScalar(0.5);
+    tile.ball = new Sphere(middle, middle.distanceTo(new Vector3(...high)) + 2);
+    for (const shape of tile.count ? shapes : []) {
+      const geometry = new InstancedBufferGeometry();
+      const base = SHAPES[shape] ?? POINT;
+      geometry.index = base.index;
+      for (const name of ["position", "normal"]) if (base.attributes[name]) geometry.setAttribute(name, base.attributes[name]);
+      for (const name in attributes) geometry.setAttribute(name, attributes[name]);
+      geometry.instanceCount = tile.count;
+      geometry.boundingSphere = tile.ball;
+      const material = this.materials[tile.what][shape === "point" ? "point" : "body"];
+      const body = shape === "point" ? new Points(geometry, material) : new Mesh(geometry, material);
+      body.position.set(...tile.origin.map((v, i) => v - this.origin[i]));
+      body.visible = false;
+      tile.levels[shape] = body;
+      this.scene.add(body);
+    }
+    this.loaded[tile.what].set(key, tile);
+  }
+
+  drop(tile) {
+    for (const body of Object.values(tile.levels)) { this.scene.remove(body); body.geometry.dispose(); }
+  }
+
+  /// Chooses how each tile is drawn, nearest first, so that no more corners are drawn than the machine keeps up with.
+  detail(what, eye, top, budget) {
+    for (const other of ["primitives", "voxels"]) if (other !== what) for (const tile of this.loaded[other].values()) for (const body of Object.values(tile.levels)) body.visible = false;
+    const near = [...this.loaded[what].values()].filter((tile) => tile.count);
+    for (const tile of near) {
+      const any = Object.values(tile.levels)[0].position;
+      tile.far = top ? 0 : Math.max(0, tile.ball.center.clone().add(any).distanceTo(eye) - tile.ball.radius);
+    }
+    near.sort((a, b) => a.far - b.far);
+    let left = budget;
+    for (const tile of near) {
+      const levels = tile.levels.fine ? [["fine", 40], ["plain", 160], ["point", Infinity]] : [["box", 150], ["point", Infinity]];
+      const fits = ([shape, reach]) => tile.far <= reach && CORNERS[shape] * tile.count <= left;
+      const [shape] = levels.find(fits) ?? ["point"];
+      // Far points in full would be drawn on top of each other: a fair sample of them does.
+      const share = shape === "point" ? Math.min(1, Math.max(0.1, 400 / Math.max(tile.far, 1)), Math.max(0.05, left / tile.count)) : 1;
+      left = Math.max(0, left - CORNERS[shape] * tile.count * share);
+      for (const name in tile.levels) tile.levels[name].visible = name === shape;
+      tile.levels[shape].geometry.instanceCount = Math.ceil(tile.count * share);
+    }
+    return budget - left;
+  }
+}
+
+export { Vector2, Vector3 };

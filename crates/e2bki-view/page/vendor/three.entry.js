@@ -1,0 +1,3 @@
+/** three.js 0.187.0, MIT licence, © three.js authors: see LICENSE.three.txt */
+export { BufferAttribute, BufferGeometry, BoxGeometry, Color, DataTexture, FloatType, GridHelper, GLSL3, IcosahedronGeometry, InstancedBufferAttribute, InstancedBufferGeometry, Line, LineBasicMaterial, Matrix4, Mesh, MeshBasicMaterial, NearestFilter, OrthographicCamera, PerspectiveCamera, Points, Raycaster, RGBAFormat, Scene, ShaderMaterial, Sphere, SphereGeometry, Vector2, Vector3, Vector4, WebGLRenderer, WebGLRenderTarget, MOUSE, Box3, Frustum } from 'three';
+export { MapControls } from 'three/examples/jsm/controls/MapControls.js';

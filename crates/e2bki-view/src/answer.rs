@@ -1,0 +1,46 @@
+//! The full belief at a place, as the page shows it.
+
+use e2bki::config::Distance;
+use e2bki::kernel::sparse_kernel;
+use e2bki::{Mapper, Primitive};
+use serde_json::{Value, json};
+
+/// Most primitives that an answer lists: those that weigh most.
+const LISTED: usize = 12;
+
+/// What a map believes at a place, and because of which primitives.
+pub fn answer(map: &Mapper, at: [f64; 3]) -> Value {
+    let beliefs = map.query(&[at]);
+    let belief = beliefs.get(0);
+    let names = map.classes().names();
+    let mut involved: Vec<(f64, Primitive<'_>)> =
+        map.primitives_reaching(at, at).into_iter().map(|p| (kernel(map, &p, at), p)).collect();
+    involved.retain(|(k, _)| *k > 0.0);
+    involved.sort_by(|(a, p), (b, q)| b.total_cmp(a).then(p.id().cmp(&q.id())));
+    let count = involved.len();
+    let listed: Vec<Value> = involved
+        .iter()
+        .take(LISTED)
+        .map(|(k, p)| {
+            json!({
+                "id": p.id(), "class": names[p.label()], "label": p.label(), "kernel": k, "points": p.weight(),
+                "u": p.uncertainty(), "range": p.range(), "mean": p.mean(),
+                "distance": p.ellipsoid().distance(at),
+            })
+        })
+        .collect();
+    json!({
+        "at": at, "observed": belief.observed(), "label": belief.label(), "class": belief.label().map(|l| &names[l]),
+        "alpha": beliefs.alpha(0).collect::<Vec<_>>(), "confidence": belief.confidence(),
+        "u": belief.uncertainty(), "u_sem": belief.semantic_uncertainty(), "u_spa": belief.spatial_uncertainty(),
+        "variance": belief.variance(), "evidence": belief.evidence(), "strength": belief.strength(),
+        "involved": count, "primitives": listed,
+    })
+}
+
+/// Weight of a primitive at a place.
+fn kernel(map: &Mapper, primitive: &Primitive<'_>, at: [f64; 3]) -> f64 {
+    let d = primitive.ellipsoid().distance(at);
+    let d = if map.config().distance == Distance::Squared { d * d } else { d };
+    sparse_kernel(d, primitive.reach())
+}

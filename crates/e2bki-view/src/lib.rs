@@ -1,0 +1,31 @@
+//! Looking at maps: a report of a run in one HTML file, and a viewer in the browser for maps and running mappers.
+//!
+//! - [`Report`] gathers tables, bars, pictures and text, and becomes one file that needs no network.
+//! - [`Show`] holds the maps to look at; [`Server`] shows them on a local page (HTTP for the page, a WebSocket for the rest).
+//! - [`Publisher`] streams a map that is being built: what does not fit is dropped and counted, the mapper never waits.
+//!
+//! The server reads no files: the page is part of the program, and a request can only name its parts.
+
+mod answer;
+mod assets;
+mod error;
+mod guard;
+mod live;
+mod pack;
+mod report;
+mod request;
+mod scene;
+mod server;
+mod session;
+mod show;
+mod tile;
+
+pub use answer::answer;
+pub use error::{Error, Result};
+pub use live::{LiveCounts, Publisher};
+pub use pack::What;
+pub use report::{Bar, Legend, Report};
+pub use scene::Scene;
+pub use server::{ServeOptions, Server};
+pub use show::Show;
+pub use tile::{TILE_M, Tile};

@@ -1,0 +1,71 @@
+//! What a server shows: maps, and news of those that grow.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use e2bki::{ClassSet, Config};
+use serde_json::{Value, json};
+use tokio::sync::broadcast;
+
+use crate::scene::Scene;
+
+/// News that wait for a slow browser; one that falls behind is told everything anew.
+const NEWS: usize = 256;
+
+/// Maps to look at, side by side.
+pub struct Show {
+    scenes: Vec<Scene>,
+    news: broadcast::Sender<Arc<str>>,
+    watchers: AtomicUsize,
+    live: bool,
+}
+
+impl Show {
+    /// Maps that do not change.
+    pub fn of_maps(scenes: Vec<Scene>) -> Arc<Self> {
+        Arc::new(Self { scenes, news: broadcast::channel(NEWS).0, watchers: AtomicUsize::new(0), live: false })
+    }
+
+    /// A map that a mapper of these classes and parameters is about to build.
+    pub fn growing(name: impl Into<String>, classes: ClassSet, config: Config) -> Arc<Self> {
+        let scenes = vec![Scene::growing(name.into(), classes, config)];
+        Arc::new(Self { scenes, news: broadcast::channel(NEWS).0, watchers: AtomicUsize::new(0), live: true })
+    }
+
+    /// Browsers that look on.
+    pub fn watchers(&self) -> usize {
+        self.watchers.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn scene(&self, index: usize) -> Option<&Scene> {
+        self.scenes.get(index)
+    }
+
+    pub(crate) fn hello(&self) -> String {
+        let maps: Vec<Value> = self.scenes.iter().map(Scene::describe).collect();
+        json!({"kind": "hello", "version": env!("CARGO_PKG_VERSION"), "live": self.live, "maps": maps}).to_string()
+    }
+
+    /// Tells every browser.
+    pub(crate) fn tell(&self, news: &Value) {
+        // Nobody listening is no failure.
+        drop(self.news.send(news.to_string().into()));
+    }
+
+    pub(crate) fn watch(self: &Arc<Self>) -> Watch {
+        self.watchers.fetch_add(1, Ordering::Relaxed);
+        Watch { show: self.clone(), news: self.news.subscribe() }
+    }
+}
+
+/// A browser's place in the audience.
+pub(crate) struct Watch {
+    show: Arc<Show>,
+    pub(crate) news: broadcast::Receiver<Arc<str>>,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.show.watchers.fetch_sub(1, Ordering::Relaxed);
+    }
+}

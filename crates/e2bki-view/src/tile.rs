@@ -1,0 +1,47 @@
+//! Tiles: squares of the ground in which a map is sent to the browser.
+
+/// Side of a tile, metres: the same as in map files.
+pub const TILE_M: f64 = 32.0;
+
+/// A square of the ground with everything above and below it: x from 32 t₀ to 32 (t₀ + 1) metres, y likewise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tile(pub [i32; 2]);
+
+impl Tile {
+    /// The tile that holds a place.
+    pub fn of(x: f64, y: f64) -> Self {
+        // Saturates for what is not a place on Earth; such tiles hold nothing.
+        Self([x, y].map(|v| (v / TILE_M).floor() as i32))
+    }
+
+    /// Whether the tile holds a place.
+    pub fn holds(&self, place: [f64; 3]) -> bool {
+        Self::of(place[0], place[1]) == *self
+    }
+
+    /// Lowest corner.
+    pub fn corner(&self) -> [f64; 2] {
+        self.0.map(|t| f64::from(t) * TILE_M)
+    }
+
+    /// Low and high corner of the tile between two heights.
+    pub fn bounds(&self, heights: [f64; 2]) -> ([f64; 3], [f64; 3]) {
+        let [x, y] = self.corner();
+        ([x, y, heights[0]], [x + TILE_M, y + TILE_M, heights[1]])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_is_in_one_tile() {
+        assert_eq!(Tile::of(0.0, -0.1), Tile([0, -1]));
+        assert_eq!(Tile::of(31.99, 32.0), Tile([0, 1]));
+        assert!(Tile([-1, 0]).holds([-32.0, 0.0, 1e9]));
+        assert!(!Tile([-1, 0]).holds([-32.001, 0.0, 0.0]));
+        assert_eq!(Tile::of(f64::NAN, f64::INFINITY), Tile([0, i32::MAX]));
+        assert_eq!(Tile([1, -1]).bounds([-2.0, 5.0]), ([32.0, -32.0, -2.0], [64.0, 0.0, 5.0]));
+    }
+}

@@ -1,0 +1,93 @@
+//! The stream of a running mapper.
+
+#![allow(clippy::expect_used, clippy::unwrap_used)] // a test may fail loudly
+
+mod common;
+
+use common::{Browser, insert, new_map};
+use e2bki_view::{Publisher, ServeOptions, Server, Show};
+use serde_json::{Value, json};
+
+fn start() -> (e2bki::Mapper, Server, Publisher) {
+    let map = new_map();
+    let show = Show::growing("run", map.classes().clone(), map.config().clone());
+    let server = Server::start(&ServeOptions { port: 0, ..ServeOptions::default() }, show.clone()).unwrap();
+    (map, server, Publisher::new(show).unwrap())
+}
+
+#[test]
+fn after_a_run_the_browser_has_the_whole_map() {
+    let (mut map, server, mut publisher) = start();
+    let mut early = Browser::open(server.address());
+    assert_eq!(early.hello["live"], true);
+    for i in 0..6 {
+        insert(&mut map, i, |map, frame| publisher.frame(map, frame));
+    }
+    let counts = publisher.finish(&map);
+    assert!(counts.sent > 0);
+    let mut changed = 0;
+    loop {
+        let news = early.text();
+        match news["kind"].as_str() {
+            Some("changed") => changed += 1,
+            Some("live") if news["done"] == true => {
+                assert_eq!((news["frames"].as_u64(), news["primitives"].as_u64()), (Some(6), Some(map.len() as u64)));
+                break;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(changed, counts.sent);
+    // Who comes later sees the same, and beliefs are those of the map.
+    let mut late = Browser::open(server.address());
+    let tiles = late.hello["maps"][0]["tiles"].as_array().unwrap().clone();
+    assert_eq!(late.hello["maps"][0]["trajectory"].as_array().unwrap().len(), 6);
+    let mut primitives = Vec::new();
+    for tile in &tiles {
+        let request = json!({"kind": "tile", "map": 0, "what": "primitives", "tile": [tile[0], tile[1]]});
+        primitives.extend(common::things(&late.bytes(&request)));
+    }
+    let means: Vec<[f64; 3]> = map.primitives().map(|p| p.mean()).collect();
+    let beliefs = map.query(&means);
+    let expected =
+        means.iter().zip(beliefs.iter()).zip(map.primitives()).map(|((m, b), p)| (*m, p.label(), b.uncertainty()));
+    common::assert_same(primitives, expected.collect());
+    for at in means.iter().step_by(53) {
+        let said = late.ask(&json!({"kind": "query", "id": 1, "map": 0, "at": at}));
+        assert_eq!(said["belief"]["alpha"], json!(map.query(&[*at]).alpha(0).collect::<Vec<_>>()));
+    }
+    let nowhere = late.ask(&json!({"kind": "query", "id": 1, "map": 0, "at": [5000.0, 0.0, 0.0]}));
+    assert_eq!(nowhere["belief"]["label"], Value::Null);
+}
+
+#[test]
+fn a_browser_that_does_not_read_never_holds_the_mapper_up() {
+    let (mut map, server, mut publisher) = start();
+    let _silent = Browser::open(server.address());
+    let begun = std::time::Instant::now();
+    for i in 0..40 {
+        insert(&mut map, i, |map, frame| publisher.frame(map, frame));
+    }
+    let elapsed = begun.elapsed();
+    let counts = publisher.finish(&map);
+    assert!(counts.sent > 0);
+    // The rule is 2 % and what one frame or tile takes beyond it.
+    assert!(counts.spent.as_secs_f64() < 0.1 * elapsed.as_secs_f64() + 0.05, "{counts:?} of {elapsed:?}");
+}
+
+#[test]
+fn points_of_nonsense_do_not_mark_the_world() {
+    let (mut map, _server, mut publisher) = start();
+    let points: Vec<[f32; 3]> = (0..20_000)
+        .map(|i| [f32::NAN, 1e30, 60.0 * i as f32].map(|v| if i % 3 == 0 { v } else { 50.0 * i as f32 }))
+        .collect();
+    let labels = vec![0; points.len()];
+    let frame = e2bki::Frame {
+        points: &points,
+        semantics: e2bki::Semantics::Labels(&labels),
+        world_from_sensor: e2bki::Pose::IDENTITY,
+    };
+    map.insert(&frame).unwrap();
+    publisher.frame(&map, &frame);
+    assert!(publisher.finish(&map).sent <= 4096);
+}
