@@ -6,7 +6,7 @@ use super::aabb::{Stale, StaleOfOne, Support};
 use super::blocks::{BlockKey, Blocks, Near, blocks_between};
 use super::large::{Large, SMALL_M};
 use super::recipe::Recipe;
-use super::slots::{Batch, Before, Core, Slots};
+use super::slots::{Batch, Core, Slots};
 use crate::primitive::{Sums, block_of};
 
 /// All primitives of a map.
@@ -145,17 +145,18 @@ impl PrimitiveSet {
             let stale = StaleOfOne::of(before.support).and(Support::of(core));
             let (from, to) = (BlockKey(block_of(before.mean)), BlockKey(block_of(core.mean)));
             let stays = from == to && is_small(before.half_box) && core.is_small();
-            Move { slot, position: core.position, from, stays, before, stale, near: near_of(core, slot, stamp) }
+            let (position, near) = (core.position, near_of(core, slot, stamp));
+            Move { slot, position, from, stays, mean: before.mean, half_box: before.half_box, stale, near }
         });
         // First those that stay, while the positions of all are as they were.
-        for Move { position, from, stale, near, .. } in moves.iter().filter(|moved| moved.stays) {
+        for Move { position, from, stale, near, .. } in moves.iter().flatten().filter(|moved| moved.stays) {
             self.small_reach = self.small_reach.max(near.extent);
             self.farthest = self.farthest.max(near.range);
             self.blocks.update(*from, *position, *near, stale);
         }
-        for Move { slot, from, before, stale, .. } in moves.iter().filter(|moved| !moved.stays) {
+        for Move { slot, from, mean, half_box, stale, .. } in moves.iter().flatten().filter(|moved| !moved.stays) {
             self.blocks.mark(*from, stale);
-            self.leave_from(*slot, before.mean, before.half_box);
+            self.leave_from(*slot, *mean, *half_box);
             self.enter(*slot, &StaleOfOne::default());
         }
     }
@@ -349,7 +350,9 @@ struct Move {
     from: BlockKey,
     /// Whether the record may stay where it is.
     stays: bool,
-    before: Before,
+    /// Mean and half box before.
+    mean: [f64; 3],
+    half_box: [f32; 3],
     /// The supports before and after.
     stale: StaleOfOne,
     near: Near,

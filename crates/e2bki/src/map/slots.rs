@@ -147,13 +147,13 @@ impl Slots {
     }
 
     /// Adds rows of a batch to primitives, in parallel: (slot, row) pairs. Then `derive(slot, core, log_evidence,
-    /// probability, before)` is called once per primitive; its results come by ascending slot.
+    /// probability, before)` is called once per primitive; its results come by ascending slot, a vector per chunk.
     pub(crate) fn add_rows<T: Send>(
         &mut self,
         pairs: &[(u32, usize)],
         batch: &Batch,
         derive: impl Fn(u32, &mut Core, &[f64], &mut [f32], Before) -> T + Sync,
-    ) -> Vec<T> {
+    ) -> Vec<Vec<T>> {
         let classes = self.classes;
         let mut pairs = pairs.to_vec();
         pairs.par_sort_unstable();
@@ -177,8 +177,7 @@ impl Slots {
             });
             each.collect::<Vec<T>>()
         };
-        let parts: Vec<Vec<T>> = self.chunks.par_iter_mut().enumerate().map(add).collect();
-        parts.into_iter().flatten().collect()
+        self.chunks.par_iter_mut().enumerate().map(add).collect()
     }
 
     /// Adds one primitive of this store to another.
