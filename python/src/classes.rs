@@ -10,6 +10,9 @@ use pyo3::types::PyString;
 use crate::arrays;
 use crate::errors::{Failure, Result};
 
+/// What classes are pickled as: names and colours.
+type Parts<'py> = (Vec<String>, Bound<'py, PyArray2<u8>>);
+
 /// Names and colours of the classes, in the order of their ids 0, 1, 2, …
 ///
 /// Classes(names, *, colors=None)
@@ -80,7 +83,7 @@ impl PyClasses {
         format!("Classes({:?})", self.0.names())
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<(Bound<'py, PyAny>, (Vec<String>, Bound<'py, PyArray2<u8>>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<(Bound<'py, PyAny>, Parts<'py>)> {
         let py = slf.py();
         let rebuild = py.import("e2bki")?.getattr("_classes")?;
         Ok((rebuild, (slf.get().names(), slf.get().colors(py)?)))
