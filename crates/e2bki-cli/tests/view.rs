@@ -23,7 +23,8 @@ struct Viewer {
 impl Viewer {
     fn start(arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_e2bki"));
-        let mut child = command.arg("view").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            command.arg("view").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut printed = Vec::new();
         while !printed.last().is_some_and(|line: &String| line.starts_with("open ")) {
