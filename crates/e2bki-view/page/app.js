@@ -17,7 +17,7 @@ const shared = {
 const AIM = 9;   // pixels around the pointer that count as hit
 const spot = new WebGLRenderTarget(AIM, AIM, { type: FloatType, format: RGBAFormat });
 const markers = [];
-const state = { maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 12e6, begun: performance.now(), firstTile: null, complete: null, live: false };
+const state = { maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 2e6, begun: performance.now(), firstTile: null, complete: null, live: false };
 let beliefs = [], asking = 0;
 
 // --- what the program says -------------------------------------------------------------------------------------------
@@ -295,8 +295,9 @@ function draw() {
   shared.flat_view.value = cameras.top;
   shared.pixels.value = cameras.pixels(height) * renderer.getPixelRatio();
   const eye = cameras.active.position;
+  state.used = 0;
   state.maps.forEach((map, i) => {
-    map.detail(state.what, eye, cameras.top, state.budget / count);
+    state.used += map.detail(state.what, eye, cameras.top, state.budget / count);
     // The mark of the place that was asked about is the same size at any distance.
     const near = cameras.top ? 1 : markers[i].position.distanceTo(eye);
     markers[i].scale.setScalar((7 * near) / cameras.pixels(height));
@@ -326,8 +327,8 @@ function turn(now) {
   // While the picture moves, fewer corners where the machine is slow and more where it is quick.
   busy = busy && now - before < 1000 ? 0.8 * busy + 0.2 * (now - before) : 16;
   before = now;
-  if (busy > 50 && state.budget > 1e6) { state.budget *= 0.8; }
-  else if (busy < 22 && state.budget < 40e6) { state.budget *= 1.03; }
+  if (busy > 50 && state.budget > 2e5) { state.budget *= 0.8; }
+  else if (busy < 22 && state.budget < 40e6 && state.used > 0.7 * state.budget) { state.budget *= 1.1; state.dirty = true; }
 }
 requestAnimationFrame(turn);
 
