@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every check of the project: format, lints, tests, documentation, examples, the Python package. Needs Rust; the package
-# is left out where there is no Python.
+# Every check of the project: format, lints, tests, documentation, examples, the Python package, the viewer. Needs Rust;
+# the package is left out where there is no Python, the viewer's browser tests where there is no Chromium.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -50,7 +50,7 @@ async function fromDisk(page) {
   });
 }
 
-const complete = (page) => page.waitForFunction(() => window.viewer?.state.complete && !window.viewer.state.dirty, { timeout: 90_000 });
+const complete = (page) => page.waitForFunction(() => window.viewer?.state.complete && !window.viewer.state.dirty, { timeout: 120_000 });
 const number = (text) => Number(text.replaceAll(",", ""));
 const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
 const picture = (page, name) => page.screenshot({ path: `${PICTURES}/${name}.png` });

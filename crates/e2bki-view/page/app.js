@@ -14,9 +14,10 @@ const cameras = new Cameras(canvas);
 const shared = {
   mode: { value: 0 }, range: { value: [0, 1] }, threshold: { value: 1 }, time: { value: 1 }, pixels: { value: 1 }, flat_view: { value: false }, picking: { value: false },
 };
-const spot = new WebGLRenderTarget(1, 1, { type: FloatType, format: RGBAFormat });
+const AIM = 9;   // pixels around the pointer that count as hit
+const spot = new WebGLRenderTarget(AIM, AIM, { type: FloatType, format: RGBAFormat });
 const markers = [];
-const state = { maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 12e6, begun: performance.now(), firstTile: null, complete: null, live: false };
+const state = { maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 2e6, begun: performance.now(), firstTile: null, complete: null, live: false };
 let beliefs = [], asking = 0;
 
 // --- what the program says -------------------------------------------------------------------------------------------
@@ -254,12 +255,12 @@ function ask(at) {
   state.dirty = true;
 }
 
-/// The middle of the ellipsoid or voxel under the pointer: one pixel is drawn with places instead of colours.
+/// The middle of the ellipsoid or voxel under the pointer: a few pixels are drawn with places instead of colours.
 function pick(x, y) {
   const { width, height } = canvas.getBoundingClientRect();
   const part = width / state.maps.length, side = Math.min(state.maps.length - 1, Math.floor(x / part));
   const camera = cameras.active;
-  camera.setViewOffset(part, height, x - side * part, y, 1, 1);
+  camera.setViewOffset(part, height, x - side * part - (AIM - 1) / 2, y - (AIM - 1) / 2, AIM, AIM);
   shared.picking.value = true;
   const map = state.maps[side];
   map.path.visible = false;
@@ -268,8 +269,8 @@ function pick(x, y) {
   renderer.setClearAlpha(0);
   renderer.clear();
   renderer.render(map.scene, camera);
-  const found = new Float32Array(4);
-  renderer.readRenderTargetPixels(spot, 0, 0, 1, 1, found);
+  const found = new Float32Array(4 * AIM * AIM);
+  renderer.readRenderTargetPixels(spot, 0, 0, AIM, AIM, found);
   renderer.setRenderTarget(null);
   renderer.setClearAlpha(1);
   camera.clearViewOffset();
@@ -277,7 +278,12 @@ function pick(x, y) {
   map.path.visible = map.trajectory.length > 1;
   map.scene.children.filter((c) => "was" in c.userData).forEach((c) => { c.visible = c.userData.was; delete c.userData.was; });
   state.dirty = true;
-  return found[3] > 0.5 ? [...found.slice(0, 3)] : null;
+  let best = null, nearest = Infinity;
+  for (let i = 0; i < AIM * AIM; i++) {
+    const away = Math.hypot((i % AIM) - (AIM - 1) / 2, Math.floor(i / AIM) - (AIM - 1) / 2);
+    if (found[4 * i + 3] > 0.5 && away < nearest) { nearest = away; best = [...found.slice(4 * i, 4 * i + 3)]; }
+  }
+  return best;
 }
 
 // --- drawing ----------------------------------------------------------------------------------------------------------
@@ -289,8 +295,9 @@ function draw() {
   shared.flat_view.value = cameras.top;
   shared.pixels.value = cameras.pixels(height) * renderer.getPixelRatio();
   const eye = cameras.active.position;
+  state.used = 0;
   state.maps.forEach((map, i) => {
-    map.detail(state.what, eye, cameras.top, state.budget / count);
+    state.used += map.detail(state.what, eye, cameras.top, state.budget / count);
     // The mark of the place that was asked about is the same size at any distance.
     const near = cameras.top ? 1 : markers[i].position.distanceTo(eye);
     markers[i].scale.setScalar((7 * near) / cameras.pixels(height));
@@ -320,8 +327,8 @@ function turn(now) {
   // While the picture moves, fewer corners where the machine is slow and more where it is quick.
   busy = busy && now - before < 1000 ? 0.8 * busy + 0.2 * (now - before) : 16;
   before = now;
-  if (busy > 50 && state.budget > 1e6) { state.budget *= 0.8; }
-  else if (busy < 22 && state.budget < 40e6) { state.budget *= 1.03; }
+  if (busy > 50 && state.budget > 2e5) { state.budget *= 0.8; }
+  else if (busy < 22 && state.budget < 40e6 && state.used > 0.7 * state.budget) { state.budget *= 1.1; state.dirty = true; }
 }
 requestAnimationFrame(turn);
 
