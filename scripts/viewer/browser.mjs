@@ -1,10 +1,9 @@
 // The viewer and the report as a person meets them, in headless Chromium.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { readFileSync, existsSync } from "node:fs";
 import puppeteer from "puppeteer-core";
 
-const { PROGRAM, CHROMIUM, MAP, REPORT, PICTURES, PAGE } = process.env;
+const { PROGRAM, CHROMIUM, MAP, REPORT, PICTURES } = process.env;
 
 /// Starts `e2bki` and waits for the address that it prints.
 export function serve(...words) {
@@ -34,20 +33,8 @@ async function open(url) {
   page.on("pageerror", (error) => problems.push(String(error)));
   page.on("requestfailed", (request) => problems.push(`${request.url()} failed`));
   page.on("request", (request) => { if (/^https?:/.test(request.url()) && !request.url().startsWith("http://127.0.0.1")) problems.push(`asked the network for ${request.url()}`); });
-  if (PAGE) await fromDisk(page);
   await page.goto(url);
   return page;
-}
-
-/// For work on the page: its parts come from a folder instead of the program.
-async function fromDisk(page) {
-  await page.setRequestInterception(true);
-  page.on("request", (request) => {
-    const name = new URL(request.url()).pathname, file = name === "/" ? "index.html" : name === "/three.js" ? "vendor/three.min.js" : name.slice(1);
-    const kind = file.endsWith(".js") ? "text/javascript" : file.endsWith(".css") ? "text/css" : "text/html";
-    if (request.url().startsWith("http:") && existsSync(`${PAGE}/${file}`)) request.respond({ body: readFileSync(`${PAGE}/${file}`), contentType: kind });
-    else request.continue();
-  });
 }
 
 const complete = (page) => page.waitForFunction(() => window.viewer?.state.complete && !window.viewer.state.dirty, { timeout: 120_000 });

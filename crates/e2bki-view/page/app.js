@@ -257,6 +257,7 @@ function ask(at) {
 
 /// The middle of the ellipsoid or voxel under the pointer: a few pixels are drawn with places instead of colours.
 function pick(x, y) {
+  if (!state.maps.length) return null;
   const { width, height } = canvas.getBoundingClientRect();
   const part = width / state.maps.length, side = Math.min(state.maps.length - 1, Math.floor(x / part));
   const camera = cameras.active;
