@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every check of the project: format, lints, tests, documentation, examples, the Python package, the viewer. Needs Rust;
-# the package is left out where there is no Python, the viewer's browser tests where there is no Chromium.
+# Every check of the project: format, lints, tests, documentation, examples, the Python package. Needs Rust; the package
+# is left out where there is no Python. (The viewer in a real browser: scripts/test-viewer.sh.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -33,8 +33,5 @@ cat "$out/demo.txt"
 
 step "the Python package"
 bash scripts/test-python.sh
-
-step "the viewer"
-bash scripts/test-viewer.sh
 
 printf '\nall checks passed\n'

@@ -10,12 +10,12 @@ use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
 use serde_json::Value;
 use tungstenite::{Message, WebSocket};
 
-pub fn new_map() -> Mapper {
+pub(crate) fn new_map() -> Mapper {
     Mapper::new(ClassSet::from_names(["road", "wall", "tree"]).unwrap(), Config::default()).unwrap()
 }
 
 /// Inserts a frame of a drive along x: a road with a wall and a tree, across several tiles.
-pub fn insert(map: &mut Mapper, i: usize, mut seen: impl FnMut(&Mapper, &Frame<'_>)) {
+pub(crate) fn insert(map: &mut Mapper, i: usize, mut seen: impl FnMut(&Mapper, &Frame<'_>)) {
     let points: Vec<[f32; 3]> = (0..1500)
         .map(|k| {
             let t = (k * 37 + i * 11) % 1500;
@@ -29,14 +29,14 @@ pub fn insert(map: &mut Mapper, i: usize, mut seen: impl FnMut(&Mapper, &Frame<'
     seen(map, &frame);
 }
 
-pub fn map(frames: usize) -> Mapper {
+pub(crate) fn map(frames: usize) -> Mapper {
     let mut map = new_map();
     (0..frames).for_each(|i| insert(&mut map, i, |_, _| {}));
     map
 }
 
 /// The answer to a plain request, head and body.
-pub fn get(at: SocketAddr, path: &str, headers: &str) -> String {
+pub(crate) fn get(at: SocketAddr, path: &str, headers: &str) -> String {
     let mut stream = TcpStream::connect(at).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n").unwrap();
@@ -45,21 +45,21 @@ pub fn get(at: SocketAddr, path: &str, headers: &str) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-pub fn status(answer: &str) -> u16 {
+pub(crate) fn status(answer: &str) -> u16 {
     answer.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
-pub struct Browser {
+pub(crate) struct Browser {
     socket: WebSocket<TcpStream>,
     pub hello: Value,
 }
 
 impl Browser {
-    pub fn open(at: SocketAddr) -> Self {
+    pub(crate) fn open(at: SocketAddr) -> Self {
         Self::try_open(at, "/ws", None).unwrap()
     }
 
-    pub fn try_open(at: SocketAddr, path: &str, origin: Option<&str>) -> Result<Self, String> {
+    pub(crate) fn try_open(at: SocketAddr, path: &str, origin: Option<&str>) -> Result<Self, String> {
         let stream = TcpStream::connect(at).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         stream.set_write_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -75,34 +75,34 @@ impl Browser {
         Ok(browser)
     }
 
-    pub fn text(&mut self) -> Value {
+    pub(crate) fn text(&mut self) -> Value {
         serde_json::from_str(self.socket.read().unwrap().to_text().unwrap()).unwrap()
     }
 
-    pub fn send_text(&mut self, text: &str) {
+    pub(crate) fn send_text(&mut self, text: &str) {
         drop(self.socket.send(Message::text(text)));
     }
 
-    pub fn send_binary(&mut self, bytes: Vec<u8>) {
+    pub(crate) fn send_binary(&mut self, bytes: Vec<u8>) {
         self.socket.send(Message::binary(bytes)).unwrap();
     }
 
-    pub fn ask_text(&mut self, text: &str) -> Value {
+    pub(crate) fn ask_text(&mut self, text: &str) -> Value {
         self.send_text(text);
         self.text()
     }
 
-    pub fn ask(&mut self, request: &Value) -> Value {
+    pub(crate) fn ask(&mut self, request: &Value) -> Value {
         self.ask_text(&request.to_string())
     }
 
-    pub fn bytes(&mut self, request: &Value) -> Vec<u8> {
+    pub(crate) fn bytes(&mut self, request: &Value) -> Vec<u8> {
         self.send_text(&request.to_string());
         self.socket.read().unwrap().into_data().to_vec()
     }
 
     /// Reads until the connection ends.
-    pub fn is_closed(&mut self) -> bool {
+    pub(crate) fn is_closed(&mut self) -> bool {
         (0..10_000).any(|_| match self.socket.read() {
             Ok(message) => message.is_close(),
             Err(tungstenite::Error::Io(e)) => e.kind() != std::io::ErrorKind::WouldBlock,
@@ -112,10 +112,10 @@ impl Browser {
 }
 
 /// Place, class and uncertainty.
-pub type Thing = ([f64; 3], usize, f64);
+pub(crate) type Thing = ([f64; 3], usize, f64);
 
 /// Reads a tile by the description of its format.
-pub fn things(bytes: &[u8]) -> Vec<Thing> {
+pub(crate) fn things(bytes: &[u8]) -> Vec<Thing> {
     assert_eq!(&bytes[..4], b"E2T1");
     let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     let count = number(20) as usize;
@@ -135,7 +135,7 @@ pub fn things(bytes: &[u8]) -> Vec<Thing> {
 }
 
 /// The same things in any order, to the precision of the tile's numbers.
-pub fn assert_same(mut found: Vec<Thing>, mut expected: Vec<Thing>) {
+pub(crate) fn assert_same(mut found: Vec<Thing>, mut expected: Vec<Thing>) {
     assert_eq!(found.len(), expected.len());
     let key = |thing: &Thing| (thing.0.map(|v| (v * 100.0).round() as i64), thing.1);
     found.sort_by_key(key);
