@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every check of the project: format, lints, tests, documentation, examples, the Python package. Needs Rust; the package
-# is left out where there is no Python. (The viewer in a real browser: scripts/test-viewer.sh.)
+# Every check of the Rust project: format, lints, tests, documentation, examples, the demo. Needs Rust and nothing else.
+# The Python package has scripts/test-python.sh, the viewer in a real browser scripts/test-viewer.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,8 +30,5 @@ for file in bev-semantic.png bev-uncertainty.png primitives.png primitives.ply; 
     test -s "$out/demo/$file" || { echo "demo did not write $file"; exit 1; }
 done
 cat "$out/demo.txt"
-
-step "the Python package"
-bash scripts/test-python.sh
 
 printf '\nall checks passed\n'
