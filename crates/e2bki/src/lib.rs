@@ -44,6 +44,6 @@ pub use mapper::Mapper;
 pub use method::SemanticMapper;
 pub use outputs::{BirdsEye, ByteSize, Primitive};
 pub use pose::{Pose, WORLD_LIMIT_M};
-pub use state::PrimitiveState;
+pub use state::{PrimitiveState, Restoring};
 pub use timings::Timings;
 pub use view::{Belief, Beliefs, Cells, LiveVoxel, Voxels};

@@ -13,6 +13,9 @@ use crate::primitive::Sums;
 /// Largest standard deviation of a primitive that is put back, metres: far beyond what clustering makes.
 const MAX_SPREAD_M: f64 = 50.0;
 
+/// Primitives put back at a time: what lies between a state and a primitive of the map is then small.
+const AT_ONCE: usize = 1 << 15;
+
 /// All that a primitive holds; the ellipsoid, the opinion and the kernel are derived from it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrimitiveState {
@@ -73,11 +76,9 @@ impl Mapper {
         next_id: u64,
         states: Vec<PrimitiveState>,
     ) -> Result<Self> {
-        let mut map = Self::new(classes, config)?;
-        map.frames = frames;
-        map.set.reserve_ids(next_id);
-        map.put_back(states)?;
-        Ok(map)
+        let mut map = Restoring::new(classes, config, frames, next_id)?;
+        map.add(&states)?;
+        map.finish()
     }
 
     /// What every primitive holds, oldest first.
@@ -112,32 +113,77 @@ impl Mapper {
 
     /// Puts primitives back under the ids they had, without refining anything. On an error the map is unchanged.
     pub fn put_back(&mut self, states: Vec<PrimitiveState>) -> Result<()> {
+        self.check(&states)?;
+        self.check_ids(states.iter().map(|state| state.id))?;
+        self.add(&states);
+        self.refresh();
+        Ok(())
+    }
+
+    fn check(&self, states: &[PrimitiveState]) -> Result<()> {
         if self.config().posterior == Posterior::Accumulate {
             return Err(Error::Unsupported("an accumulated posterior cannot be made of primitives again".into()));
         }
         let (classes, next_id) = (self.classes().len(), self.set.next_id());
-        states.par_iter().try_for_each(|state| state.check(classes, next_id))?;
-        let mut ids: Vec<u64> = states.iter().map(|state| state.id).collect();
-        ids.extend(self.set.by_id().into_iter().map(|slot| self.set.core(slot).id));
+        states.par_iter().with_min_len(256).try_for_each(|state| state.check(classes, next_id))
+    }
+
+    /// Checks that no id is there twice, with some that are about to come.
+    fn check_ids(&self, coming: impl Iterator<Item = u64>) -> Result<()> {
+        let mut ids: Vec<u64> = coming.collect();
+        ids.extend(self.set.ids());
         ids.par_sort_unstable();
-        if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Error::State { id: pair[0], what: "there are two of this id".into() });
+        match ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(Error::State { id: pair[0], what: "there are two of this id".into() }),
+            None => Ok(()),
         }
+    }
+
+    /// Adds checked primitives, without bringing the views up to date.
+    fn add(&mut self, states: &[PrimitiveState]) {
+        let classes = self.classes().len();
         let core = |state: &PrimitiveState| Core { id: state.id, muted: state.muted, ..Core::of_sums(state.sums) };
-        let mut batch = Batch { cores: states.par_iter().map(core).collect(), ..Batch::default() };
-        batch.log_evidence.reserve_exact(states.len() * classes);
-        states.iter().for_each(|state| batch.log_evidence.extend_from_slice(&state.log_evidence));
-        drop(states);
-        batch.judge(classes, self.config().correlation);
-        self.set.put_back(&batch);
-        self.refresh();
-        Ok(())
+        for part in states.chunks(AT_ONCE) {
+            let mut batch = Batch { cores: part.par_iter().map(core).collect(), ..Batch::default() };
+            batch.log_evidence.reserve_exact(part.len() * classes);
+            part.iter().for_each(|state| batch.log_evidence.extend_from_slice(&state.log_evidence));
+            batch.judge(classes, self.config().correlation);
+            self.set.put_back(&batch);
+        }
     }
 
     fn state_of(&self, slot: u32) -> PrimitiveState {
         let core = self.set.core(slot);
         let log_evidence = self.set.log_evidence(slot).to_vec();
         PrimitiveState { id: core.id, muted: core.muted, sums: core.sums, log_evidence }
+    }
+}
+
+/// A map that is put together again part by part, so that its states need not be in memory all at once.
+#[derive(Debug)]
+pub struct Restoring(Mapper);
+
+impl Restoring {
+    /// A map without primitives yet; for the arguments see [`Mapper::restore`].
+    pub fn new(classes: ClassSet, config: Config, frames: u64, next_id: u64) -> Result<Self> {
+        let mut map = Mapper::new(classes, config)?;
+        map.frames = frames;
+        map.set.reserve_ids(next_id);
+        Ok(Self(map))
+    }
+
+    /// Adds some of its primitives; in what order does not matter.
+    pub fn add(&mut self, states: &[PrimitiveState]) -> Result<()> {
+        self.0.check(states)?;
+        self.0.add(states);
+        Ok(())
+    }
+
+    /// The map, once all of it has been added.
+    pub fn finish(mut self) -> Result<Mapper> {
+        self.0.check_ids(std::iter::empty())?;
+        self.0.refresh();
+        Ok(self.0)
     }
 }
 

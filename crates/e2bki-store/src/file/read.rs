@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use e2bki::{Config, Mapper, PrimitiveState};
+use e2bki::{Config, Mapper, PrimitiveState, Restoring};
 use rayon::prelude::*;
 
 use super::header::{Header, Index, TileInfo};
@@ -116,18 +116,33 @@ impl MapFile {
 
     /// The primitives of all tiles that `wanted` accepts.
     pub fn read_tiles(&mut self, wanted: impl Fn(&TileInfo) -> bool) -> Result<Vec<PrimitiveState>> {
+        let mut states = Vec::new();
+        self.for_tiles(wanted, |tile| {
+            states.extend(tile);
+            Ok(())
+        })?;
+        Ok(states)
+    }
+
+    /// Gives the primitives of all tiles that `wanted` accepts to `take`, some tiles at a time.
+    fn for_tiles(
+        &mut self,
+        wanted: impl Fn(&TileInfo) -> bool,
+        mut take: impl FnMut(Vec<PrimitiveState>) -> Result<()>,
+    ) -> Result<()> {
         let tiles: Vec<TileInfo> = self.tiles.iter().filter(|tile| wanted(tile)).cloned().collect();
-        let mut states = Vec::with_capacity(tiles.iter().map(|tile| tile.rows as usize).sum());
         for portion in tiles.chunks(AT_ONCE) {
             let read = portion.iter().map(|info| Ok((info, self.tile_bytes(info)?))).collect::<Result<Vec<_>>>()?;
             let (classes, path) = (self.header.classes.len(), &self.path);
             let decoded: Vec<Result<Vec<PrimitiveState>>> =
                 read.par_iter().map(|(info, (at, bytes))| decode_tile(info, bytes, classes, path, *at)).collect();
+            let mut states = Vec::with_capacity(portion.iter().map(|tile| tile.rows as usize).sum());
             for tile in decoded {
                 states.extend(tile?);
             }
+            take(states)?;
         }
-        Ok(states)
+        Ok(())
     }
 
     /// The whole map.
@@ -144,9 +159,11 @@ impl MapFile {
 
     /// Tiles as a map with another configuration, as one without live voxels to spare the time for them.
     pub fn load_as(&mut self, config: Config, wanted: impl Fn(&TileInfo) -> bool) -> Result<Mapper> {
-        let states = self.read_tiles(wanted)?;
         let Header { classes, frames, next_id, .. } = self.header.clone();
-        Mapper::restore(classes, config, frames, next_id, states).map_err(Error::contents(&self.path))
+        let path = self.path.clone();
+        let mut map = Restoring::new(classes, config, frames, next_id).map_err(Error::contents(&path))?;
+        self.for_tiles(wanted, |states| map.add(&states).map_err(Error::contents(&path)))?;
+        map.finish().map_err(Error::contents(&path))
     }
 }
 

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::columns::columns;
 use super::header::{Header, Index, TileInfo};
 use super::parquet::{RowGroup, footer};
-use super::tile::{MOST_ROWS, encode_tile, tile_of};
+use super::tile::{Encoded, MOST_ROWS, encode_tile, tile_of};
 use super::{MAGIC, hash, record};
 use crate::atomic::write_atomically;
 use crate::error::{Error, Result};
@@ -31,34 +31,39 @@ pub fn save_with(map: &Mapper, sources: &[String], path: impl AsRef<Path>) -> Re
             "a map with an accumulated posterior cannot be saved: it is not made of primitives".into(),
         ));
     }
-    let mut primitives: Vec<([i32; 2], Primitive<'_>)> =
+    let mut primitives: Vec<Placed<'_>> =
         map.primitives().map(|primitive| (tile_of(primitive.sums().origin), primitive)).collect();
     // Stable: within a tile they stay by ascending id.
     primitives.par_sort_by_key(|(tile, _)| *tile);
-    let groups: Vec<&[([i32; 2], Primitive<'_>)]> =
+    let groups: Vec<&[Placed<'_>]> =
         primitives.chunk_by(|a, b| a.0 == b.0).flat_map(|tile| tile.chunks(MOST_ROWS)).collect();
     let mut header = Header::of(map, sources);
     if header.sources.is_empty() && !map.is_empty() {
-        header.sources = vec![content_name(map)];
+        header.sources = vec![content_name(&groups)];
     }
-    let states = |group: &&[([i32; 2], Primitive<'_>)]| {
+    let states = |group: &&[Placed<'_>]| {
         (group[0].0, Cow::Owned(group.iter().map(|(_, primitive)| primitive.state()).collect::<Vec<_>>()))
     };
     write_atomically(path, |out| write_map(out, path, &header, &groups, states))?;
     Ok(header)
 }
 
-/// A name for a map whose drives were not named.
-fn content_name(map: &Mapper) -> String {
-    let mut sum = xxhash_rust::xxh3::Xxh3::new();
-    let mut bytes = Vec::new();
-    for primitive in map.primitives() {
-        bytes.clear();
-        bytes.extend(primitive.id().to_le_bytes());
-        bytes.extend(primitive.mean().iter().chain(primitive.log_evidence()).flat_map(|value| value.to_le_bytes()));
-        sum.update(&bytes);
-    }
-    format!("unnamed-{:016x}", sum.digest())
+/// A primitive and its tile.
+type Placed<'a> = ([i32; 2], Primitive<'a>);
+
+/// A name for a map whose drives were not named, from what it holds.
+fn content_name(groups: &[&[Placed<'_>]]) -> String {
+    let hash_of = |group: &&[Placed<'_>]| {
+        let mut bytes = Vec::new();
+        for (_, primitive) in *group {
+            bytes.extend(primitive.id().to_le_bytes());
+            bytes.extend(primitive.mean().iter().chain(primitive.log_evidence()).flat_map(|v| v.to_le_bytes()));
+        }
+        hash(&bytes)
+    };
+    let hashes: Vec<u64> = groups.par_iter().map(hash_of).collect();
+    let bytes: Vec<u8> = hashes.into_iter().flat_map(u64::to_le_bytes).collect();
+    format!("unnamed-{:016x}", hash(&bytes))
 }
 
 /// Primitives by tile and id, in row groups.
@@ -85,7 +90,7 @@ pub(crate) fn save_states(header: &Header, states: Vec<PrimitiveState>, path: &P
 
 /// Writes a map whose row groups are made when they are needed.
 pub(crate) fn write_map<'g, G: Sync>(
-    out: &mut impl Write,
+    out: &mut (impl Write + Send),
     path: &Path,
     header: &Header,
     groups: &'g [G],
@@ -101,21 +106,30 @@ pub(crate) fn write_map<'g, G: Sync>(
     put(&MAGIC)?;
     let mut end = put(&record::wrap(record::HEAD, text.as_bytes()))?;
     let mut placed: Vec<RowGroup> = Vec::with_capacity(groups.len());
-    for portion in groups.chunks(AT_ONCE) {
-        let encoded: Vec<_> = portion
-            .par_iter()
-            .map(|group| {
-                let (tile, states) = states_of(group);
-                encode_tile(tile, &states, header)
-            })
-            .collect();
-        for tile in encoded {
-            let tile = tile?;
-            let info = TileInfo { offset: end, ..tile.info };
-            let start = put(&record::wrap(record::TILE, &json(&info)?))?;
-            end = put(&tile.bytes)?;
-            placed.push(RowGroup { info, start, chunks: tile.chunks });
-        }
+    let encode = |portion: &'g [G]| -> Vec<Result<Encoded>> {
+        let each = |group| {
+            let (tile, states) = states_of(group);
+            encode_tile(tile, &states, header)
+        };
+        portion.par_iter().map(each).collect()
+    };
+    // While one portion is written, the next is encoded.
+    let mut portions = groups.chunks(AT_ONCE);
+    let mut encoded = portions.next().map(encode);
+    while let Some(portion) = encoded {
+        let write = || -> Result<()> {
+            for tile in portion {
+                let tile = tile?;
+                let info = TileInfo { offset: end, ..tile.info };
+                let start = put(&record::wrap(record::TILE, &json(&info)?))?;
+                end = put(&tile.bytes)?;
+                placed.push(RowGroup { info, start, chunks: tile.chunks });
+            }
+            Ok(())
+        };
+        let (written, next) = rayon::join(write, || portions.next().map(encode));
+        written?;
+        encoded = next;
     }
     let footer = footer(&columns(header.classes.len()), &placed, &text);
     let tiles: Vec<TileInfo> = placed.into_iter().map(|group| group.info).collect();

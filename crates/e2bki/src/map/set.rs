@@ -72,6 +72,11 @@ impl PrimitiveSet {
         self.slots.classes()
     }
 
+    /// Ids in no particular order.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = u64> {
+        self.slots.alive().map(|slot| self.slots.core(slot).id)
+    }
+
     /// Slots by ascending id.
     pub(crate) fn by_id(&self) -> Vec<u32> {
         self.slots.by_id()
@@ -107,16 +112,23 @@ impl PrimitiveSet {
         self.add(batch, &rows, |_, core| core.id);
     }
 
-    fn add(&mut self, batch: &Batch, rows: &[usize], id_of: impl Fn(usize, &Core) -> u64) {
-        let (classes, recipe) = (self.slots.classes(), self.recipe);
+    fn add(&mut self, batch: &Batch, rows: &[usize], id_of: impl Fn(usize, &Core) -> u64 + Sync) {
+        let (classes, recipe, stamp) = (self.slots.classes(), self.recipe, self.stamp);
         let forms: Vec<_> = rows.par_iter().with_min_len(256).map(|row| recipe.form_of(&batch.cores[*row])).collect();
-        for (order, (row, form)) in rows.iter().zip(forms).enumerate() {
-            let core = &batch.cores[*row];
+        let slots = self.slots.extend(rows.len(), |order| {
+            let (row, form) = (rows[order], forms[order]);
+            let core = &batch.cores[row];
             let core = Core { id: id_of(order, core), form, ..core.clone() };
             let range = row * classes..(row + 1) * classes;
-            let slot = self.slots.insert(core, &batch.log_evidence[range.clone()], &batch.probability[range]);
-            let stale = StaleOfOne::of(Support::of(self.slots.core(slot)));
-            self.enter(slot, &stale);
+            (core, &batch.log_evidence[range.clone()], &batch.probability[range])
+        });
+        // What the index needs to know, while both cores have hands free: entering is one after the other.
+        let entries = slots.par_iter().with_min_len(256).map(|slot| {
+            let core = self.slots.core(*slot);
+            (near_of(core, *slot, stamp), StaleOfOne::of(Support::of(core)))
+        });
+        for (near, stale) in entries.collect::<Vec<_>>() {
+            self.enter(near, &stale);
         }
     }
 
@@ -157,7 +169,7 @@ impl PrimitiveSet {
         for Move { slot, from, mean, half_box, stale, .. } in moves.iter().flatten().filter(|moved| !moved.stays) {
             self.blocks.mark(*from, stale);
             self.leave_from(*slot, *mean, *half_box);
-            self.enter(*slot, &StaleOfOne::default());
+            self.enter(self.near_of(*slot), &StaleOfOne::default());
         }
     }
 
@@ -188,7 +200,7 @@ impl PrimitiveSet {
             let core = self.slots.core_mut(slot);
             core.mean = mean;
             core.changed = true;
-            self.enter(slot, &StaleOfOne::default());
+            self.enter(self.near_of(slot), &StaleOfOne::default());
         }
     }
 
@@ -207,7 +219,7 @@ impl PrimitiveSet {
             core.form = recipe.form_of(core);
             core.changed = false;
         });
-        was_large.iter().for_each(|slot| self.enter(*slot, &StaleOfOne::default()));
+        was_large.iter().for_each(|slot| self.enter(self.near_of(*slot), &StaleOfOne::default()));
         for slot in changed {
             if was_large.binary_search(&slot).is_ok() {
                 self.mark(slot);
@@ -233,15 +245,15 @@ impl PrimitiveSet {
     }
 
     /// Adds a primitive to the index, and marks supports as stale.
-    fn enter(&mut self, slot: u32, stale: &StaleOfOne) {
-        let near = self.near_of(slot);
-        let core = self.slots.core(slot);
+    fn enter(&mut self, near: Near, stale: &StaleOfOne) {
+        let core = self.slots.core(near.slot);
         if !core.is_small() {
-            self.large.insert(slot, core.mean, core.form.half_box);
+            self.large.insert(near.slot, core.mean, core.form.half_box);
         }
         self.small_reach = self.small_reach.max(near.extent);
         self.farthest = self.farthest.max(near.range);
-        self.slots.core_mut(slot).position = self.blocks.insert(BlockKey(block_of(core.mean)), near, stale);
+        let position = self.blocks.insert(BlockKey(block_of(core.mean)), near, stale);
+        self.slots.core_mut(near.slot).position = position;
     }
 
     /// Takes a primitive out of the index.

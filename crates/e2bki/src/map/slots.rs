@@ -55,6 +55,20 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
+    fn of_capacity(primitives: usize, classes: usize) -> Self {
+        Self {
+            cores: Vec::with_capacity(primitives),
+            log_evidence: Vec::with_capacity(primitives * classes),
+            probability: Vec::with_capacity(primitives * classes),
+        }
+    }
+
+    fn push(&mut self, (core, log_evidence, probability): (Core, &[f64], &[f32])) {
+        self.cores.push(core);
+        self.log_evidence.extend_from_slice(log_evidence);
+        self.probability.extend_from_slice(probability);
+    }
+
     /// Derives means and opinions, in parallel.
     pub(crate) fn judge(&mut self, classes: usize, correlation: f64) {
         self.probability = vec![0.0; self.cores.len() * classes];
@@ -115,7 +129,7 @@ impl Slots {
         &self.chunks[slot as usize / CHUNK].probability[first..first + self.classes]
     }
 
-    pub(crate) fn insert(&mut self, core: Core, log_evidence: &[f64], probability: &[f32]) -> u32 {
+    fn insert(&mut self, core: Core, log_evidence: &[f64], probability: &[f32]) -> u32 {
         self.alive += 1;
         if let Some(slot) = self.free.pop() {
             let (chunk, first) = (&mut self.chunks[slot as usize / CHUNK], slot as usize % CHUNK);
@@ -125,19 +139,38 @@ impl Slots {
             return slot;
         }
         if self.chunks.last().is_none_or(|chunk| chunk.cores.len() == CHUNK) {
-            self.chunks.push(Batch {
-                cores: Vec::with_capacity(CHUNK),
-                log_evidence: Vec::with_capacity(CHUNK * self.classes),
-                probability: Vec::with_capacity(CHUNK * self.classes),
-            });
+            self.chunks.push(Batch::of_capacity(CHUNK, self.classes));
         }
         let last = self.chunks.len() - 1;
-        let chunk = &mut self.chunks[last];
-        let slot = last * CHUNK + chunk.cores.len();
-        chunk.cores.push(core);
-        chunk.log_evidence.extend_from_slice(log_evidence);
-        chunk.probability.extend_from_slice(probability);
+        let slot = last * CHUNK + self.chunks[last].cores.len();
+        self.chunks[last].push((core, log_evidence, probability));
         slot as u32
+    }
+
+    /// Adds `count` primitives; `made(i)` gives the i-th. Returns their slots.
+    pub(crate) fn extend<'a>(
+        &mut self,
+        count: usize,
+        made: impl Fn(usize) -> (Core, &'a [f64], &'a [f32]) + Sync,
+    ) -> Vec<u32> {
+        let mut slots = Vec::with_capacity(count);
+        // Free slots and the room of the last chunk first; then whole chunks, each filled by one thread.
+        let room = |slots: &Self| slots.chunks.last().map_or(0, |chunk| CHUNK - chunk.cores.len());
+        for i in 0..count.min(self.free.len() + room(self)) {
+            let (core, log_evidence, probability) = made(i);
+            slots.push(self.insert(core, log_evidence, probability));
+        }
+        let (first, before) = (slots.len(), self.chunks.len() * CHUNK);
+        let classes = self.classes;
+        let starts = (first..count).into_par_iter().step_by(CHUNK);
+        self.chunks.par_extend(starts.map(|start| {
+            let mut chunk = Batch::of_capacity(CHUNK, classes);
+            (start..count.min(start + CHUNK)).for_each(|i| chunk.push(made(i)));
+            chunk
+        }));
+        self.alive += count - first;
+        slots.extend((first..count).map(|i| (before + i - first) as u32));
+        slots
     }
 
     pub(crate) fn remove(&mut self, slot: u32) {
