@@ -31,4 +31,7 @@ for file in bev-semantic.png bev-uncertainty.png primitives.png primitives.ply; 
 done
 cat "$out/demo.txt"
 
+step "instructions of the small workloads (where valgrind is installed)"
+cargo run --quiet --release --locked -- bench --only instructions --against benches/instructions.json
+
 printf '\nall checks passed\n'

@@ -45,11 +45,7 @@ fn speed(primitives: usize) -> Outcome {
     let (count, read) = timed(|| file.read_tiles(|_| true).map(|states| states.len()))?;
     let (again, loaded) = timed(|| load(&path))?;
     println!("{} primitives, {} classes, {} tiles", count, map.classes().len(), file.tiles().len());
-    println!(
-        "{:.1} MB, {:.1} bytes per primitive",
-        file.bytes() as f64 / 1e6,
-        file.bytes() as f64 / count as f64
-    );
+    println!("{:.1} MB, {:.1} bytes per primitive", file.bytes() as f64 / 1e6, file.bytes() as f64 / count as f64);
     println!("open {:.1} ms", opened.0 * 1e3);
     for (what, (wall, cpu)) in [("save, flushed", saved), ("read", read), ("load as a map", loaded)] {
         // The processor's time tells what two idle cores would do when other programs keep them busy.

@@ -13,7 +13,7 @@ use crate::input::{EvidentialPoints, Frame, FrameReport};
 use crate::map::{Batch, PrimitiveSet, Recipe};
 use crate::refine::refine;
 use crate::timings::timed;
-use crate::view::{Accumulated, LiveGrid, Terms};
+use crate::view::{Accumulated, LiveGrid, Terms, Work};
 
 /// A semantic map and everything that keeps it: insert frames, ask for beliefs.
 ///
@@ -107,7 +107,8 @@ impl Mapper {
         });
 
         // 6. Bring the voxel view up to date.
-        report.voxels_updated = timed(&mut time.view, || self.update_views(Some((&batch, &rows))));
+        let work = timed(&mut time.view, || self.update_views(Some((&batch, &rows))));
+        (report.voxels_updated, report.kernel_values) = (work.voxels, work.kernel_values);
 
         self.frames += 1;
         report.primitives = self.set.len();
@@ -115,7 +116,7 @@ impl Mapper {
         Ok(report)
     }
 
-    fn update_views(&mut self, frame: Option<(&Batch, &[usize])>) -> usize {
+    fn update_views(&mut self, frame: Option<(&Batch, &[usize])>) -> Work {
         let stale = self.set.take_stale();
         if let Some(live) = &mut self.live {
             return live.refresh(&self.set, &stale);
@@ -124,9 +125,9 @@ impl Mapper {
             (Some(accumulated), Some((batch, rows))) => {
                 let mut alone = PrimitiveSet::new(self.classes.len(), *self.set.recipe());
                 alone.insert(batch, rows.iter().copied());
-                accumulated.add(&alone)
+                Work { voxels: accumulated.add(&alone), kernel_values: 0 }
             }
-            _ => 0,
+            _ => Work::default(),
         }
     }
 
@@ -148,7 +149,7 @@ impl Mapper {
         let folded = fold(&mut self.set, &batch, &rows, &self.config);
         let mut outcome = refine(&mut self.set, &self.config);
         self.set.settle(std::mem::take(&mut outcome.changed));
-        let voxels_updated = self.update_views(None);
+        let work = self.update_views(None);
         self.frames += other.frames;
         Ok(FrameReport {
             clusters: rows.len(),
@@ -156,7 +157,8 @@ impl Mapper {
             pruned: outcome.pruned,
             merged: outcome.merged,
             primitives: self.set.len(),
-            voxels_updated,
+            voxels_updated: work.voxels,
+            kernel_values: work.kernel_values,
             ..FrameReport::default()
         })
     }

@@ -57,7 +57,7 @@ pub(crate) fn run(frames: usize, threads: usize) -> Result<Value> {
     }))
 }
 
-fn map(threads: usize) -> Result<Mapper> {
+pub(super) fn map(threads: usize) -> Result<Mapper> {
     let classes = ClassSet::from_names((0..CLASSES).map(|c| format!("class {c}")))?;
     Ok(Mapper::new(classes, Config { threads, ..Config::default() })?)
 }
@@ -77,7 +77,12 @@ pub(crate) fn pose(metre: usize) -> Result<Pose> {
 }
 
 /// A strip of ground with walls on both sides, three metres around the sensor, of seven classes in patches.
-pub(crate) fn strip(frame: u64) -> (Vec<[f32; 3]>, Vec<f32>) {
+pub(crate) fn strip(metre: u64) -> (Vec<[f32; 3]>, Vec<f32>) {
+    strip_of(metre, metre)
+}
+
+/// The strip at a metre as one of many frames sees it.
+pub(super) fn strip_of(metre: u64, frame: u64) -> (Vec<[f32; 3]>, Vec<f32>) {
     let mut rng = Rng::new(frame + 1);
     let mut points = Vec::with_capacity(POINTS);
     let mut evidence = Vec::with_capacity(POINTS * CLASSES);
@@ -87,7 +92,7 @@ pub(crate) fn strip(frame: u64) -> (Vec<[f32; 3]>, Vec<f32>) {
         let wall = y.abs() > 4.0;
         let (y, z) = if wall { (4.0 * y.signum(), 3.0 * rng.uniform()) } else { (y, 0.02 * rng.uniform()) };
         points.push([x as f32, y as f32, (z - 1.5) as f32]);
-        let world_x = frame as f64 + x;
+        let world_x = metre as f64 + x;
         let patch =
             if wall { 5 + usize::from(y > 0.0) } else { ((world_x / 7.0).floor() as i64).rem_euclid(5) as usize };
         evidence.extend((0..CLASSES).map(|c| if c == patch { 12.0 } else { 0.3 * rng.uniform() as f32 }));

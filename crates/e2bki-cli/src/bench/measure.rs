@@ -1,9 +1,9 @@
 //! Frames and queries, measured: warm-up, repeats, medians.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use e2bki::{ClassSet, Config, Mapper, Timings};
+use e2bki::{ClassSet, Config, FrameReport, Mapper, Timings};
 use e2bki_eval::LabelledFrame;
 use serde_json::{Value, json};
 
@@ -15,55 +15,84 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-fn mapper(classes: &ClassSet, preset: &str, threads: usize) -> Result<Mapper> {
-    Ok(Mapper::new(classes.clone(), Config { threads, ..Config::preset(preset)? })?)
+pub(super) fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
 }
 
-/// Inserts the frames into a fresh map, several times; prints and returns per-stage medians over all frames.
-pub(crate) fn frames(
+/// Frames that were inserted into a fresh map, several times.
+pub(super) struct Measured {
+    pub(super) reports: Vec<FrameReport>,
+    /// The map after the last time.
+    pub(super) map: Mapper,
+}
+
+impl Measured {
+    /// Inserts the frames: once unmeasured, so that threads are there and memory is mapped, then `repeats` times.
+    pub(super) fn new(input: &[LabelledFrame], classes: &ClassSet, config: &Config, repeats: usize) -> Result<Self> {
+        let fresh = || Mapper::new(classes.clone(), config.clone());
+        let (mut reports, mut map) = (Vec::new(), fresh()?);
+        for repeat in 0..=repeats.max(1) {
+            map = fresh()?;
+            for frame in input {
+                let report = map.insert(&frame.borrow())?;
+                if repeat > 0 {
+                    reports.push(report);
+                }
+            }
+        }
+        Ok(Self { reports, map })
+    }
+
+    /// Median of a value over all frames.
+    pub(super) fn median(&self, value: impl Fn(&FrameReport) -> f64) -> f64 {
+        median(&mut self.reports.iter().map(value).collect::<Vec<_>>())
+    }
+
+    /// Median, least and most milliseconds of a frame.
+    pub(super) fn frame_ms(&self) -> (f64, f64, f64) {
+        let mut totals: Vec<f64> = self.reports.iter().map(|report| ms(report.timings.total())).collect();
+        let middle = median(&mut totals);
+        (middle, totals.first().copied().unwrap_or(0.0), totals.last().copied().unwrap_or(0.0))
+    }
+
+    /// Stages with their median milliseconds.
+    pub(super) fn stages(&self) -> Vec<(&'static str, f64)> {
+        let names = Timings::default().by_stage().into_iter().enumerate();
+        names.map(|(i, (name, _))| (name, self.median(|report| ms(report.timings.by_stage()[i].1)))).collect()
+    }
+}
+
+/// Time per stage of a kind of frame.
+pub(super) fn frames(
     name: &str,
     input: &[LabelledFrame],
     classes: &ClassSet,
-    preset: &str,
-    threads: usize,
+    (preset, threads): (&str, usize),
     repeats: usize,
 ) -> Result<Value> {
-    let mut times: Vec<Timings> = Vec::new();
-    let mut updated: Vec<f64> = Vec::new();
-    let mut map = mapper(classes, preset, threads)?;
-    // One unmeasured pass first: threads start, memory is mapped.
-    for repeat in 0..=repeats.max(1) {
-        map = mapper(classes, preset, threads)?;
-        for frame in input {
-            let report = map.insert(&frame.borrow())?;
-            if repeat > 0 {
-                times.push(report.timings);
-                updated.push(report.voxels_updated as f64);
-            }
-        }
-    }
+    let config = Config { threads, ..Config::preset(preset)? };
+    let measured = Measured::new(input, classes, &config, repeats)?;
     let points = input.iter().map(|frame| frame.points.len()).sum::<usize>() / input.len().max(1);
-    let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
     let mut rows =
         vec![vec![format!("{name}: {points} points, {} classes, {preset}", classes.len()), "median ms".into()]];
     let mut stages = serde_json::Map::new();
-    for (i, (stage, _)) in Timings::default().by_stage().iter().enumerate() {
-        let middle = median(&mut times.iter().map(|t| ms(t.by_stage()[i].1)).collect::<Vec<_>>());
+    for (stage, middle) in measured.stages() {
         stages.insert(stage.to_string(), middle.into());
         rows.push(vec![stage.to_string(), format!("{middle:.2}")]);
     }
-    let mut totals: Vec<f64> = times.iter().map(|t| ms(t.total())).collect();
-    let total = median(&mut totals);
-    let (fastest, slowest) = (totals[0], totals[totals.len() - 1]);
+    let (total, fastest, slowest) = measured.frame_ms();
     rows.push(vec!["frame".into(), format!("{total:.2}")]);
     table::print(&rows)?;
+    let map = &measured.map;
     let bytes = map.byte_size();
     let per = |part: usize| part as f64 / map.len().max(1) as f64;
+    let updated = measured.median(|report| report.voxels_updated as f64);
+    let values = measured.median(|report| report.kernel_values as f64);
     table::line(&format!(
-        "{:.1} frames/s, {:.0} voxels computed anew per frame (frames took {fastest:.1} to {slowest:.1} ms); after {} frames {} primitives, \
-         {:.0} bytes each with index, and {} voxels ({:.0} bytes per primitive)\n",
+        "{:.1} frames/s (frames took {fastest:.1} to {slowest:.1} ms); {updated:.0} voxels and {values:.0} kernel values \
+         computed per frame; after {} frames {} primitives, {:.0} bytes each with index, and {} voxels ({:.0} bytes per \
+         primitive)\n",
         1e3 / total,
-        median(&mut updated),
         input.len(),
         map.len(),
         per(bytes.primitives + bytes.index),
@@ -73,14 +102,14 @@ pub(crate) fn frames(
     Ok(json!({
         "name": name, "points": points, "classes": classes.len(), "preset": preset, "frames": input.len(),
         "hz": 1e3 / total, "median_ms": total, "min_ms": fastest, "max_ms": slowest, "stage_ms": stages,
-        "voxels_updated": median(&mut updated), "primitives": map.len(), "voxels": map.live_voxel_count(),
+        "voxels_updated": updated, "kernel_values": values, "primitives": map.len(), "voxels": map.live_voxel_count(),
         "bytes": {"primitives": bytes.primitives, "index": bytes.index, "voxels": bytes.voxels},
     }))
 }
 
 /// A million continuous queries within 0.2 m of mapped points.
-pub(crate) fn queries(input: &[LabelledFrame], classes: &ClassSet, threads: usize, repeats: usize) -> Result<Value> {
-    let mut map = mapper(classes, "default", threads)?;
+pub(super) fn queries(input: &[LabelledFrame], classes: &ClassSet, threads: usize, repeats: usize) -> Result<Value> {
+    let mut map = Mapper::new(classes.clone(), Config { threads, ..Config::default() })?;
     for frame in input.iter().take(5) {
         map.insert(&frame.borrow())?;
     }

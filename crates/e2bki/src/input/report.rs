@@ -78,6 +78,8 @@ pub struct FrameReport {
     pub primitives: usize,
     /// Voxels of the live view that were computed anew.
     pub voxels_updated: usize,
+    /// Kernel values computed for them.
+    pub kernel_values: usize,
     /// Time spent, by stage.
     pub timings: crate::timings::Timings,
 }

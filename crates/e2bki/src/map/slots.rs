@@ -10,6 +10,9 @@ use crate::primitive::{Form, Sums};
 /// Primitives per chunk.
 const CHUNK: usize = 1024;
 
+/// How many primitives ahead memory is asked for.
+const AHEAD: usize = 3;
+
 /// The fixed-size part of a primitive: the sums, and what is derived from them.
 #[derive(Debug, Clone, PartialEq)]
 #[repr(C)] // What the views read comes first and lies together.
@@ -194,7 +197,23 @@ impl Slots {
             let from = pairs.partition_point(|(slot, _)| (*slot as usize) < number * CHUNK);
             let to = pairs.partition_point(|(slot, _)| (*slot as usize) < (number + 1) * CHUNK);
             let of_one = pairs[from..to].chunk_by(|a, b| a.0 == b.0);
+            let mut ahead = pairs[from..to].iter().skip(AHEAD);
             let each = of_one.map(|rows| {
+                // Asks for the memory of what comes soon, so that it is there by then.
+                for (slot, row) in ahead.by_ref().take(rows.len()) {
+                    let i = *slot as usize % CHUNK;
+                    let (core, giver) = (&chunk.cores[i], &batch.cores[*row]);
+                    let row = &batch.log_evidence[row * classes..(row + 1) * classes];
+                    let own = &chunk.log_evidence[i * classes..(i + 1) * classes];
+                    std::hint::black_box((core.id, core.plausible, core.sums.range, giver.id, giver.sums.range));
+                    std::hint::black_box((
+                        own[0],
+                        own[classes - 1],
+                        row[0],
+                        row[classes - 1],
+                        chunk.probability[i * classes],
+                    ));
+                }
                 let slot = rows[0].0;
                 let i = slot as usize % CHUNK;
                 let (core, range) = (&mut chunk.cores[i], i * classes..(i + 1) * classes);

@@ -125,6 +125,8 @@ pub(crate) struct Scratch {
     /// What a kernel value of 1 adds to a place.
     share: Vec<f32>,
     hits: Hits,
+    /// Kernel values computed by the latest evaluation.
+    pub(crate) kernel_values: usize,
 }
 
 impl Scratch {
@@ -155,6 +157,7 @@ impl Scratch {
 
     /// Adds the kernel of every primitive found, at every place it reaches, to sums that start from zero.
     pub(crate) fn evaluate(&mut self, set: &PrimitiveSet, distance: Distance, count: usize, places: &impl Places) {
+        self.kernel_values = 0;
         self.sums.clear();
         if self.found.is_empty() {
             return;
@@ -179,7 +182,7 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) {
         let stride = self.scratch.stride();
-        let Scratch { found, sums, classes, share, hits } = self.scratch;
+        let Scratch { found, sums, classes, share, hits, kernel_values } = self.scratch;
         share.clear();
         share.resize(stride, 0.0);
         for (i, (_, slot)) in found.iter().enumerate() {
@@ -191,6 +194,7 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
             let core = self.set.core(*slot);
             hits.clear(core, self.distance);
             self.places.within(core, hits);
+            *kernel_values += hits.len;
             let probability = self.set.probability(*slot);
             let (of_classes, of_all) = share.split_at_mut(classes.len());
             for (share, class) in of_classes.iter_mut().zip(&*classes) {

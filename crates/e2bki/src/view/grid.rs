@@ -34,6 +34,13 @@ struct Packed {
     voxels: Box<[Stored]>,
 }
 
+/// What bringing a view up to date took.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Work {
+    pub(crate) voxels: usize,
+    pub(crate) kernel_values: usize,
+}
+
 /// The view.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LiveGrid {
@@ -54,25 +61,26 @@ impl LiveGrid {
         self.len
     }
 
-    /// Computes the voxels that are out of date anew; returns how many.
-    pub(crate) fn refresh(&mut self, set: &PrimitiveSet, stale: &Stale) -> usize {
+    /// Computes the voxels that are out of date anew.
+    pub(crate) fn refresh(&mut self, set: &PrimitiveSet, stale: &Stale) -> Work {
         let stale = self.lattice.masks(stale, self.distance);
-        let fresh: Vec<Packed> = stale
+        let fresh: Vec<(Packed, usize)> = stale
             .par_iter()
             .map_init(Default::default, |(scratch, voxels), (block, mask)| {
                 self.lattice.evaluate(set, self.terms, self.distance, (*block, mask), false, scratch);
-                pack(self.blocks.get(block), mask, scratch, voxels)
+                (pack(self.blocks.get(block), mask, scratch, voxels), scratch.kernel_values)
             })
             .collect();
-        let mut updated = 0;
-        for ((block, mask), packed) in stale.into_iter().zip(fresh) {
-            updated += mask.count();
+        let mut work = Work::default();
+        for ((block, mask), (packed, kernel_values)) in stale.into_iter().zip(fresh) {
+            work.voxels += mask.count();
+            work.kernel_values += kernel_values;
             self.len += packed.voxels.len();
             let old =
                 if packed.voxels.is_empty() { self.blocks.remove(&block) } else { self.blocks.insert(block, packed) };
             self.len -= old.map_or(0, |old| old.voxels.len());
         }
-        updated
+        work
     }
 
     /// Voxels by ascending block and index.
