@@ -9,8 +9,15 @@ use serde_json::{Value, json};
 use super::measure::{Measured, ms};
 use crate::table;
 
-/// Live voxels are not made beyond this many bytes; what they would take is said instead.
-const MOST_VOXEL_BYTES: f64 = 3e9;
+/// Bytes of live voxels beyond which they are not made, but said what they would take: a third of the memory that is free
+/// (they are built beside what they replace), or 3 GB where the system does not tell.
+fn most_voxel_bytes() -> f64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let free = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:")?.trim().strip_suffix(" kB")?.parse::<f64>().ok());
+    free.map_or(3e9, |kilobytes| kilobytes * 1024.0 / 3.0)
+}
 
 /// Frames of 10,000 to a million points of the same scene.
 pub(super) fn points(scans: &[LabelledFrame], classes: &ClassSet, threads: usize, repeats: usize) -> Result<Value> {
@@ -26,13 +33,13 @@ pub(super) fn points(scans: &[LabelledFrame], classes: &ClassSet, threads: usize
 /// Voxels of 0.4 m to 0.01 m over one camera view.
 pub(super) fn resolution(view: &[LabelledFrame], classes: &ClassSet, threads: usize) -> Result<Value> {
     let mut table = Growth::new("resolution", "voxel side, m");
-    let mut bytes = 0.0;
-    let mut side = 0.4;
+    let most = most_voxel_bytes();
+    let (mut bytes, mut side) = (0.0, 0.4);
     for next in [0.4, 0.2, 0.1, 0.05, 0.02, 0.01] {
         // Voxels fill the volume that kernels reach: eight times as many of half the side.
         let expected = bytes * f64::powi(side / next, 3);
-        if expected > MOST_VOXEL_BYTES {
-            table.skip(next, &format!("about {:.0} GB of voxels; left out", expected / 1e9));
+        if expected > most {
+            table.skip(next, &format!("left out: {:.0} GB of voxels", expected / 1e9));
             continue;
         }
         let config = Config { threads, resolution: next, ..Config::preset("paper-rellis")? };
@@ -102,7 +109,7 @@ impl Growth {
     }
 
     fn skip(&mut self, parameter: f64, why: &str) {
-        self.rows.push(vec![parameter.to_string(), why.to_string()]);
+        self.rows.push(vec![format!("{parameter} {why}")]);
         self.values.push(json!({"at": parameter, "left_out": why}));
     }
 
