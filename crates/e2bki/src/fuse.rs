@@ -69,6 +69,7 @@ impl Core {
             plausible: u64::MAX,
             uncertainty: 1.0,
             ln_uncertainty: 0.0,
+            version: 0,
             position: 0,
             label: 0,
             muted: false,

@@ -118,7 +118,7 @@ impl PrimitiveSet {
         let slots = self.slots.extend(rows.len(), |order| {
             let (row, form) = (rows[order], forms[order]);
             let core = &batch.cores[row];
-            let core = Core { id: id_of(order, core), form, ..core.clone() };
+            let core = Core { id: id_of(order, core), form, version: stamp, ..core.clone() };
             let range = row * classes..(row + 1) * classes;
             (core, &batch.log_evidence[range.clone()], &batch.probability[range])
         });
@@ -153,7 +153,7 @@ impl PrimitiveSet {
         let (recipe, stamp) = (self.recipe, self.stamp);
         let moves = self.slots.add_rows(pairs, batch, |slot, core, log_evidence, probability, before| {
             core.judge(log_evidence, recipe.correlation, probability);
-            core.form = recipe.form_of(core);
+            (core.form, core.version) = (recipe.form_of(core), stamp);
             let stale = StaleOfOne::of(before.support).and(Support::of(core));
             let (from, to) = (BlockKey(block_of(before.mean)), BlockKey(block_of(core.mean)));
             let stays = from == to && is_small(before.half_box) && core.is_small();
@@ -213,10 +213,10 @@ impl PrimitiveSet {
         let large = |set: &Self, slot: u32| !set.slots.core(slot).is_small();
         let was_large: Vec<u32> = changed.iter().copied().filter(|slot| large(self, *slot)).collect();
         was_large.iter().for_each(|slot| self.leave(*slot));
-        let recipe = self.recipe;
+        let (recipe, stamp) = (self.recipe, self.stamp);
         self.slots.derive(&changed, |core, log_evidence, probability| {
             core.judge(log_evidence, recipe.correlation, probability);
-            core.form = recipe.form_of(core);
+            (core.form, core.version) = (recipe.form_of(core), stamp);
             core.changed = false;
         });
         was_large.iter().for_each(|slot| self.enter(self.near_of(*slot), &StaleOfOne::default()));

@@ -25,6 +25,8 @@ pub(crate) struct Core {
     pub(crate) plausible: u64,
     pub(crate) uncertainty: f32,
     pub(crate) ln_uncertainty: f32,
+    /// Number of the change that gave it its form.
+    pub(crate) version: u32,
     /// Where the block of the mean keeps its record.
     pub(crate) position: u32,
     pub(crate) label: u16,

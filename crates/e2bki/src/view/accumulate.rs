@@ -34,7 +34,7 @@ impl Accumulated {
         let added: Vec<Vec<(BlockKey, Vec<f32>)>> = touched
             .par_iter()
             .map_init(Scratch::default, |scratch, (block, mask)| {
-                self.lattice.evaluate(frame, self.terms, self.distance, (*block, mask), true, scratch);
+                self.lattice.evaluate(frame, self.terms, self.distance, (*block, mask), None, scratch);
                 let Some(rows) = scratch.rows() else { return Vec::new() };
                 let reached = mask.places().map(|(voxel, place)| (voxel, rows.get(place)));
                 let reached = reached.filter(|(_, (_, mass, _))| *mass > 0.0);

@@ -2,6 +2,7 @@
 //! places at a time. All views come through here, so that they cannot disagree.
 
 use super::belief::Terms;
+use super::memory::KernelMemory;
 use crate::config::Distance;
 use crate::kernel::{LANES, kernel_of_points, support_of};
 use crate::map::{Core, PrimitiveSet};
@@ -16,6 +17,9 @@ pub(crate) const MOST_PLACES: usize = 4096;
 pub(crate) trait Places {
     /// Offers at least the places that a primitive's kernel reaches.
     fn within(&self, core: &Core, hits: &mut Hits);
+
+    /// Where the sums of a place are, by the number that `within` gave it.
+    fn row_of(&self, number: u16) -> usize;
 }
 
 /// Places that one primitive may reach: offsets from its mean, and numbers.
@@ -125,6 +129,8 @@ pub(crate) struct Scratch {
     /// What a kernel value of 1 adds to a place.
     share: Vec<f32>,
     hits: Hits,
+    /// Kernel values of the latest evaluation that remembers.
+    pub(crate) memory: KernelMemory,
     /// Kernel values computed by the latest evaluation.
     pub(crate) kernel_values: usize,
 }
@@ -156,14 +162,23 @@ impl Scratch {
     }
 
     /// Adds the kernel of every primitive found, at every place it reaches, to sums that start from zero.
-    pub(crate) fn evaluate(&mut self, set: &PrimitiveSet, distance: Distance, count: usize, places: &impl Places) {
+    /// Values in `known` are not computed again; with it, all values are left in `memory`.
+    pub(crate) fn evaluate(
+        &mut self,
+        set: &PrimitiveSet,
+        distance: Distance,
+        count: usize,
+        places: &impl Places,
+        known: Option<&KernelMemory>,
+    ) {
         self.kernel_values = 0;
+        self.memory.clear();
         self.sums.clear();
         if self.found.is_empty() {
             return;
         }
         self.sums.resize(count * self.stride(), 0.0);
-        pulp::Arch::new().dispatch(Evaluation { scratch: self, set, distance, places });
+        pulp::Arch::new().dispatch(Evaluation { scratch: self, set, distance, places, known });
     }
 }
 
@@ -174,6 +189,7 @@ struct Evaluation<'a, P> {
     set: &'a PrimitiveSet,
     distance: Distance,
     places: &'a P,
+    known: Option<&'a KernelMemory>,
 }
 
 impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
@@ -182,46 +198,60 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) {
         let stride = self.scratch.stride();
-        let Scratch { found, sums, classes, share, hits, kernel_values } = self.scratch;
+        let Scratch { found, sums, classes, share, hits, memory, kernel_values } = self.scratch;
+        let mut cursor = 0;
         share.clear();
         share.resize(stride, 0.0);
-        for (i, (_, slot)) in found.iter().enumerate() {
+        for (i, (id, slot)) in found.iter().enumerate() {
             // Asks for the memory of a primitive to come while this one is worked on.
             if let Some((_, next)) = found.get(i + 2) {
                 let core = self.set.core(*next);
                 std::hint::black_box((core.mean[0], core.form.half_box[0], self.set.probability(*next).first()));
             }
             let core = self.set.core(*slot);
-            hits.clear(core, self.distance);
-            self.places.within(core, hits);
-            *kernel_values += hits.len;
             let probability = self.set.probability(*slot);
             let (of_classes, of_all) = share.split_at_mut(classes.len());
             for (share, class) in of_classes.iter_mut().zip(&*classes) {
                 *share = probability[usize::from(*class)];
             }
             of_all[..2].copy_from_slice(&[1.0, core.uncertainty]);
-            add_primitive(simd, core, share, hits, self.distance, sums);
+            if let Some((places, kernel)) = self.known.and_then(|known| known.find(*id, core.version, &mut cursor)) {
+                add(self.places, places, kernel, share, sums);
+                memory.push(*id, core.version, places, kernel);
+                continue;
+            }
+            hits.clear(core, self.distance);
+            self.places.within(core, hits);
+            *kernel_values += hits.len;
+            let Hits { offsets: [x, y, z], places, kernel, len, .. } = &mut *hits;
+            // Lanes beyond the last place hold leftovers, whose results are not used.
+            kernel_of_points(simd, &core.form, [x, y, z], *len, self.distance, kernel);
+            let len = if self.known.is_some() { only_reached(places, kernel, *len) } else { *len };
+            let (places, kernel) = (&places[..len], &kernel[..len]);
+            add(self.places, places, kernel, share, sums);
+            if self.known.is_some() {
+                memory.push(*id, core.version, places, kernel);
+            }
         }
     }
 }
 
-/// Adds one primitive's kernel at the places taken.
+/// Moves the places with a kernel above 0 to the front; returns how many there are.
 #[inline(always)]
-fn add_primitive<S: pulp::Simd>(
-    simd: S,
-    core: &Core,
-    share: &[f32],
-    hits: &mut Hits,
-    distance: Distance,
-    sums: &mut [f32],
-) {
-    let Hits { offsets, places, kernel, len, .. } = hits;
-    // Lanes beyond the last place hold leftovers, whose results are not used.
-    let [x, y, z] = offsets;
-    kernel_of_points(simd, &core.form, [x, y, z], *len, distance, kernel);
-    for (k, place) in kernel[..*len].iter().zip(&places[..*len]) {
-        let row = &mut sums[usize::from(*place) * share.len()..][..share.len()];
+fn only_reached(places: &mut [u16], kernel: &mut [f32], len: usize) -> usize {
+    let mut reached = 0;
+    for i in 0..len {
+        (places[reached], kernel[reached]) = (places[i], kernel[i]);
+        reached += usize::from(kernel[reached] > 0.0);
+    }
+    reached
+}
+
+/// Adds one primitive's kernel at its places.
+#[inline(always)]
+fn add(places: &impl Places, numbers: &[u16], kernel: &[f32], share: &[f32], sums: &mut [f32]) {
+    for (k, number) in kernel.iter().zip(numbers) {
+        let row = &mut sums[places.row_of(*number) * share.len()..][..share.len()];
         for (sums, shares) in row.as_chunks_mut::<4>().0.iter_mut().zip(share.as_chunks::<4>().0) {
             // All loads before the store: the compiler cannot know that sums and shares never overlap.
             let [a, b, c, d] = *shares;

@@ -2,11 +2,14 @@
 //!
 //! A voxel keeps what its scalar outputs need (16 bytes); all α of a place are one query away and agree exactly.
 
+use std::collections::VecDeque;
+
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::belief::{Belief, Terms};
 use super::evaluate::Scratch;
+use super::memory::KernelMemory;
 use super::raster::{Lattice, Mask, SIDE};
 use crate::config::Distance;
 use crate::map::{BlockKey, PrimitiveSet, Stale};
@@ -27,11 +30,17 @@ struct Stored {
     label: u16,
 }
 
+/// Updates of the view for which kernel values are kept in blocks that are not touched again.
+const REMEMBERED: u32 = 4;
+
 /// Voxels of a block that hold evidence, in the order of their index.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 struct Packed {
     mask: Mask,
     voxels: Box<[Stored]>,
+    memory: KernelMemory,
+    /// Number of the update that computed it last.
+    update: u32,
 }
 
 /// What bringing a view up to date took.
@@ -42,19 +51,24 @@ pub(crate) struct Work {
 }
 
 /// The view.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct LiveGrid {
     lattice: Lattice,
     terms: Terms,
     distance: Distance,
     blocks: FxHashMap<BlockKey, Packed>,
     len: usize,
+    /// Number of the latest update.
+    update: u32,
+    /// Blocks that remember kernel values, with the update that computed them.
+    remembering: VecDeque<(u32, BlockKey)>,
 }
 
 impl LiveGrid {
     pub(crate) fn new(resolution: f64, terms: Terms, distance: Distance) -> Self {
         let lattice = Lattice { resolution, planar: false };
-        Self { lattice, terms, distance, blocks: FxHashMap::default(), len: 0 }
+        let (blocks, remembering) = (FxHashMap::default(), VecDeque::new());
+        Self { lattice, terms, distance, blocks, len: 0, update: 0, remembering }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -63,12 +77,17 @@ impl LiveGrid {
 
     /// Computes the voxels that are out of date anew.
     pub(crate) fn refresh(&mut self, set: &PrimitiveSet, stale: &Stale) -> Work {
+        self.update = self.update.wrapping_add(1);
+        let nothing = KernelMemory::default();
         let stale = self.lattice.masks(stale, self.distance);
         let fresh: Vec<(Packed, usize)> = stale
             .par_iter()
             .map_init(Default::default, |(scratch, voxels), (block, mask)| {
-                self.lattice.evaluate(set, self.terms, self.distance, (*block, mask), false, scratch);
-                (pack(self.blocks.get(block), mask, scratch, voxels), scratch.kernel_values)
+                let old = self.blocks.get(block);
+                let known = Some(old.map_or(&nothing, |old| &old.memory));
+                self.lattice.evaluate(set, self.terms, self.distance, (*block, mask), known, scratch);
+                let (mask, voxels) = pack(old, mask, scratch, voxels);
+                (Packed { mask, voxels, memory: scratch.memory.clone(), update: self.update }, scratch.kernel_values)
             })
             .collect();
         let mut work = Work::default();
@@ -79,6 +98,16 @@ impl LiveGrid {
             let old =
                 if packed.voxels.is_empty() { self.blocks.remove(&block) } else { self.blocks.insert(block, packed) };
             self.len -= old.map_or(0, |old| old.voxels.len());
+            self.remembering.push_back((self.update, block));
+        }
+        while let Some((update, block)) = self.remembering.front().copied() {
+            if self.update.wrapping_sub(update) <= REMEMBERED {
+                break;
+            }
+            self.remembering.pop_front();
+            if let Some(packed) = self.blocks.get_mut(&block).filter(|packed| packed.update == update) {
+                packed.memory = KernelMemory::default();
+            }
         }
         work
     }
@@ -99,13 +128,17 @@ impl LiveGrid {
 
     pub(crate) fn byte_size(&self) -> usize {
         #[allow(clippy::iter_over_hash_type)] // order is irrelevant to a sum
-        let voxels: usize = self.blocks.values().map(|packed| packed.voxels.len() * size_of::<Stored>()).sum();
+        let voxels: usize = self
+            .blocks
+            .values()
+            .map(|packed| packed.voxels.len() * size_of::<Stored>() + packed.memory.byte_size())
+            .sum();
         self.blocks.capacity() * (size_of::<(BlockKey, Packed)>() + 1) + voxels
     }
 }
 
 /// The old voxels outside of the mask and the new ones inside of it.
-fn pack(old: Option<&Packed>, stale: &Mask, scratch: &Scratch, voxels: &mut Vec<Stored>) -> Packed {
+fn pack(old: Option<&Packed>, stale: &Mask, scratch: &Scratch, voxels: &mut Vec<Stored>) -> (Mask, Box<[Stored]>) {
     let mut mask = Mask::default();
     voxels.clear();
     let reached = scratch.rows();
@@ -141,5 +174,29 @@ fn pack(old: Option<&Packed>, stale: &Mask, scratch: &Scratch, voxels: &mut Vec<
         // Only rows that were asked about have places.
         first += if *stale == 0 { 0 } else { SIDE as usize };
     }
-    Packed { mask, voxels: voxels.as_slice().into() }
+    (mask, voxels.as_slice().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ClassSet, Config, Frame, Mapper, Pose, Result, Semantics};
+
+    #[test]
+    fn kernel_values_of_places_left_behind_are_forgotten() -> Result<()> {
+        let mut map = Mapper::new(ClassSet::from_names(["a", "b"])?, Config::default())?;
+        let points: Vec<[f32; 3]> = (0..900).map(|i| [0.1 * (i % 30) as f32, 0.1 * (i / 30) as f32, -1.0]).collect();
+        let labels: Vec<u32> = (0..900).map(|i| u32::from(i % 30 > 12)).collect();
+        let mut bytes_per_voxel = |metres: f64| -> Result<f64> {
+            let world_from_sensor = Pose::from_translation([metres, 0.0, 0.0])?;
+            map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor })?;
+            Ok(map.byte_size().voxels as f64 / map.live_voxel_count() as f64)
+        };
+        let first = bytes_per_voxel(0.0)?;
+        let mut last = first;
+        for i in 1..40 {
+            last = bytes_per_voxel(20.0 * f64::from(i))?;
+        }
+        assert!(last < 0.6 * first, "{first} then {last} bytes per voxel");
+        Ok(())
+    }
 }

@@ -4,6 +4,7 @@ mod accumulate;
 mod belief;
 mod evaluate;
 mod grid;
+mod memory;
 mod query;
 mod raster;
 mod runs;

@@ -64,7 +64,7 @@ fn evaluate_group(
     }
     set.supports_in(low, high, &mut scratch.found);
     scratch.sum_all_classes(terms);
-    scratch.evaluate(set, distance, group.len(), &Group { chunks, len: group.len() });
+    scratch.evaluate(set, distance, group.len(), &Group { chunks, len: group.len() }, None);
 }
 
 /// Points of one block, eight by eight.
@@ -83,5 +83,10 @@ impl Places for Group {
             let filled = 0xff_u8 >> (ROW - ROW.min(self.len - first));
             hits.offer(&x, &y, &z, filled, first as u16);
         }
+    }
+
+    #[inline(always)]
+    fn row_of(&self, number: u16) -> usize {
+        usize::from(number)
     }
 }

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::belief::{Beliefs, Terms};
 use super::evaluate::{Hits, Places, ROW, Scratch};
+use super::memory::KernelMemory;
 use super::runs::{BlockRows, Visit, run};
 use crate::config::Distance;
 use crate::map::{Aabb, BlockKey, Core, PrimitiveSet, Stale, Support};
@@ -28,6 +29,9 @@ impl Default for Mask {
     }
 }
 
+/// All voxels of a block.
+static ALL: Mask = Mask([u16::MAX; ROWS]);
+
 impl Mask {
     /// Voxel numbers of the set bits, ascending.
     pub(crate) fn voxels(&self) -> impl Iterator<Item = usize> {
@@ -37,14 +41,16 @@ impl Mask {
         })
     }
 
-    /// Where each row's places begin, when only rows with set bits have places, and how many places there are.
+    /// Where each row's places begin, when only rows with set bits have places of their own and the others share the
+    /// last ones, and how many places there are.
     fn first_places(&self) -> ([u16; ROWS], usize) {
-        let (mut first, mut places) = ([0; ROWS], 0);
-        for (first, row) in first.iter_mut().zip(self.0) {
-            *first = places as u16;
-            places += if row == 0 { 0 } else { SIDE as usize };
+        let shared = self.0.iter().filter(|row| **row != 0).count() * SIDE as usize;
+        let (mut first, mut places) = ([shared as u16; ROWS], 0);
+        for (first, _) in first.iter_mut().zip(self.0).filter(|(_, row)| *row != 0) {
+            *first = places;
+            places += SIDE as u16;
         }
-        (first, places)
+        (first, shared + SIDE as usize)
     }
 
     /// Set bits as (voxel number, place), ascending.
@@ -155,26 +161,27 @@ impl Lattice {
         }
     }
 
-    /// Sums of the posterior at the masked voxels of a block, left in `scratch` at [`Mask::places`]: of all classes, or
-    /// only of those that can be the most likely one. Empty if nothing reaches the block.
+    /// Sums of the posterior at the masked voxels of a block, left in `scratch` at [`Mask::places`]; empty if nothing
+    /// reaches the block. With what is `known` of an earlier evaluation, only classes that can be the most likely one
+    /// are summed, and the kernel values of all voxels of the block are left there too.
     pub(crate) fn evaluate(
         &self,
         set: &PrimitiveSet,
         terms: Terms,
         distance: Distance,
         (block, mask): (BlockKey, &Mask),
-        all_classes: bool,
+        known: Option<&KernelMemory>,
         scratch: &mut Scratch,
     ) {
         let rows = self.rows_of(block, distance);
         set.supports_in(rows.corner(), rows.opposite(), &mut scratch.found);
-        if all_classes {
-            scratch.sum_all_classes(terms);
-        } else {
-            scratch.sum_plausible_classes(set, terms);
+        match known {
+            None => scratch.sum_all_classes(terms),
+            Some(_) => scratch.sum_plausible_classes(set, terms),
         }
         let (first, places) = mask.first_places();
-        scratch.evaluate(set, distance, places, &BlockVoxels { mask, first, rows });
+        let mask = if known.is_some() { &ALL } else { mask };
+        scratch.evaluate(set, distance, places, &BlockVoxels { mask, first, rows }, known);
     }
 
     fn rows_of(&self, block: BlockKey, distance: Distance) -> BlockRows {
@@ -194,20 +201,24 @@ struct BlockVoxels<'a> {
 impl Places for BlockVoxels<'_> {
     #[inline(always)]
     fn within(&self, core: &Core, hits: &mut Hits) {
-        self.rows.visit(core.mean, &core.form, &mut TakeHits { mask: self.mask, first: &self.first, hits });
+        self.rows.visit(core.mean, &core.form, &mut TakeHits { mask: self.mask, hits });
+    }
+
+    #[inline(always)]
+    fn row_of(&self, voxel: u16) -> usize {
+        usize::from(self.first[usize::from(voxel >> SHIFT) & 255] + (voxel & 15))
     }
 }
 
 struct TakeHits<'a> {
     mask: &'a Mask,
-    first: &'a [u16; ROWS],
     hits: &'a mut Hits,
 }
 
 impl Visit for TakeHits<'_> {
     #[inline(always)]
     fn run(&mut self, number: usize, first: i32, end: i32, x: &[f32; 4 * ROW], [y, z]: [f32; 2]) {
-        let (row, wanted, run) = (self.first[number & 255], self.mask.0[number & 255], run(first, end));
+        let (row, wanted, run) = ((number << SHIFT) as u16, self.mask.0[number & 255], run(first, end));
         if wanted & run == run {
             self.hits.take_run(x, y, z, row, first as usize, end as usize);
         } else {
@@ -261,7 +272,7 @@ pub(crate) fn rasterise(
     let parts: Vec<(Vec<[f64; 3]>, Vec<f32>)> = blocks
         .par_iter()
         .map_init(Scratch::default, |scratch, (block, mask)| {
-            lattice.evaluate(set, terms, distance, (*block, mask), true, scratch);
+            lattice.evaluate(set, terms, distance, (*block, mask), None, scratch);
             let (mut centers, mut sums) = (Vec::new(), Vec::new());
             for (rows, (voxel, place)) in scratch.rows().iter().flat_map(|rows| mask.places().map(move |at| (rows, at)))
             {
