@@ -17,7 +17,7 @@ const shared = {
 };
 const PLAY_MS = 12_000;   // the whole timeline
 const markers = [];
-const state = { maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 2e6, begun: performance.now(), firstTile: null, complete: null, live: false };
+const state = { maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 2e6, firstTile: null, firstDrawn: null, complete: null, playing: null, live: false };
 const pick = (x, y) => (state.maps.length ? pickFrom({ renderer, cameras, shared, maps: state.maps }, x, y) : null);
 let beliefs = [], asking = 0;
 
@@ -324,6 +324,7 @@ function turn(now) {
   if (!state.dirty) { busy = 0; return; }
   state.dirty = false;
   draw();
+  if (state.firstTile && !state.firstDrawn) requestAnimationFrame((when) => (state.firstDrawn ??= when));
   // While the picture moves, fewer corners where the machine is slow and more where it is quick.
   busy = busy && now - before < 1000 ? 0.8 * busy + 0.2 * (now - before) : 16;
   before = now;
