@@ -37,6 +37,7 @@ class _Parameters(TypedDict, total=False):
     resolution: float
     length_scale: float
     prior: float
+    correlation: float
     uncertainty_sensitivity: float
     gate: Literal["dynamic", "static", "hybrid", "off"]
     drop_uncertain: float
@@ -103,6 +104,9 @@ class Config:
     @property
     def prior(self) -> float:
         """Dirichlet prior per class (paper: α0)."""
+    @property
+    def correlation(self) -> float:
+        """Correlation ρ between the errors of a primitive's points: w points are w/(1 + ρ(w-1)) witnesses."""
     @property
     def uncertainty_sensitivity(self) -> float:
         """Scale of the kernel's reach ℓβe^(1-u) (paper: β)."""
