@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
 # The viewer and the report in a real browser. Needs node, npm and Chromium (installed where the system lets us); where they
-# cannot be had, says so in one line and passes. Usage: scripts/test-viewer.sh [PROGRAM] [FOLDER FOR PICTURES]
+# cannot be had, says so in one line and passes.
+#   scripts/test-viewer.sh [test [FOLDER]]       the tests; pictures go to FOLDER
+#   scripts/test-viewer.sh measure MAP [voxels]  time to the first picture, and per picture while moving
+#   scripts/test-viewer.sh live DATASET [ROUNDS] what `map --view` costs the mapper
+#   scripts/test-viewer.sh picture FOLDER        the README's picture
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,23 +12,40 @@ skip() { echo "viewer tests skipped: $*"; exit 0; }
 
 for tool in node npm; do command -v "$tool" > /dev/null || skip "$tool is not installed"; done
 browser() { command -v chromium || command -v chromium-browser || command -v google-chrome || true; }
-chromium=${CHROMIUM:-$(browser)}
-if [ -z "$chromium" ] && [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
+CHROMIUM=${CHROMIUM:-$(browser)}
+if [ -z "$CHROMIUM" ] && [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
     timeout 300 apt-get install -y -qq --no-install-recommends chromium > /dev/null 2>&1 || true
-    chromium=$(browser)
+    CHROMIUM=$(browser)
 fi
-[ -n "$chromium" ] || skip "Chromium is not installed (apt-get install chromium, or set CHROMIUM)"
+[ -n "$CHROMIUM" ] || skip "Chromium is not installed (apt-get install chromium, or set CHROMIUM)"
 
-out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
-npm install --silent --no-audit --no-fund --prefix "$out" puppeteer-core@24 > /dev/null 2>&1 || skip "puppeteer-core cannot be installed"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+npm install --silent --no-audit --no-fund --prefix "$work" puppeteer-core@24 > /dev/null 2>&1 || skip "puppeteer-core cannot be installed"
+cp scripts/viewer/*.mjs "$work/"
 
-program=${1:-}
-if [ -z "$program" ]; then
-    cargo build --quiet --release --locked
-    program=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release/e2bki
+if [ -z "${PROGRAM:-}" ]; then
+    cargo build --quiet --release --locked -p e2bki-cli
+    PROGRAM=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release/e2bki
 fi
-"$program" demo --frames 6 --out "$out/demo" --report "$out/report.html" > "$out/demo.txt"
-cp scripts/viewer/*.mjs "$out/"
-PROGRAM=$program CHROMIUM=$chromium MAP="$out/demo/map.e2bki" REPORT="$out/report.html" PICTURES=${2:-$out} \
-    timeout 240 node "$out/browser.mjs"
+export PROGRAM CHROMIUM OUT=$work
+run() { timeout 900 node "$work/$1.mjs" "${@:2}"; }
+
+case ${1:-test} in
+    test)
+        mkdir -p "${2:-$work}"
+        OUT=$(cd "${2:-$work}" && pwd)
+        "$PROGRAM" demo --frames 6 --out "$work/demo" --report "$work/report.html" > "$work/demo.txt"
+        "$PROGRAM" simulate --world urban --frames 3 --format semantickitti --out "$work/drive" > "$work/simulate.txt"
+        "$PROGRAM" map "$work/drive" -o "$work/map.e2bki" > "$work/map.txt"
+        MAP=$work/map.e2bki DRIVE=$work/drive REPORT=$work/report.html run browser
+        ;;
+    picture)
+        mkdir -p "${2:?a folder}"
+        OUT=$(cd "$2" && pwd)
+        "$PROGRAM" demo --out "$work/demo" > "$work/demo.txt"
+        MAP=$work/demo/map.e2bki run picture
+        ;;
+    measure | live) run "$@" ;;
+    *) echo "unknown: $1 (test, measure, live or picture)" >&2; exit 2 ;;
+esac

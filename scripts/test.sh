@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every check of the Rust project: format, lints, tests, documentation, examples, the demo. Needs Rust and nothing else.
-# The Python package has scripts/test-python.sh, the viewer in a real browser scripts/test-viewer.sh.
+# Every check: format, lints, tests, documentation, examples, the demo, the viewer in a browser, the Python package. Needs
+# Rust; the last two need Chromium and Python, and say in one line that they are skipped where these cannot be had.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -33,5 +33,11 @@ cat "$out/demo.txt"
 
 step "instructions of the small workloads (where valgrind is installed)"
 cargo run --quiet --release --locked -- bench --only instructions --against benches/instructions.json
+
+step "the viewer in a browser"
+bash scripts/test-viewer.sh
+
+step "the Python package"
+bash scripts/test-python.sh
 
 printf '\nall checks passed\n'

@@ -1,25 +1,26 @@
 //! The methods to compare with, and the training of ConvBKI's kernels.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use e2bki::{ClassSet, Frame, SemanticMapper};
+use e2bki::{ClassSet, SemanticMapper};
 use e2bki_baselines::{Baseline, BuildOptions, ConvBki, ConvKernels, Sample, Thinning, TrainOptions, Window, train};
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::arrays;
 use crate::beliefs::{PyBeliefs, PyCells, PyVoxels, Source};
 use crate::classes::{PyClasses, class_set};
 use crate::config::{PyConfig, config_or_default};
 use crate::errors::{Failure, Result};
-use crate::frame::{Arguments, PyFrame};
-use crate::map::with_frame;
+use crate::frame::{PyFrame, insert_into};
 use crate::report::PyFrameReport;
 
 /// A method to compare with; see the classes of `e2bki.baselines`.
 #[pyclass(name = "Baseline", module = "e2bki.baselines", frozen, subclass)]
 pub(crate) struct PyBaseline {
-    map: Mutex<Box<dyn SemanticMapper>>,
+    /// Shared with viewers, which ask it for beliefs.
+    pub(crate) map: Arc<Mutex<Box<dyn SemanticMapper>>>,
     pub(crate) classes: ClassSet,
     pub(crate) baseline: Baseline,
 }
@@ -60,31 +61,20 @@ impl PyBaseline {
             }
             (Some(_), _) => return Err(Failure::kind("only ConvBKI takes kernels")),
         };
-        Ok(Self { map: Mutex::new(map), classes, baseline })
+        Ok(Self { map: Arc::new(Mutex::new(map)), classes, baseline })
     }
 
     /// insert(points, **semantics) -> FrameReport
     ///
     /// Adds a scan; the arguments are those of `Map.insert`.
-    #[pyo3(signature = (points, *, probabilities = None, uncertainty = None, evidence = None, dirichlet = None,
-        logits = None, logit_kind = None, labels = None, world_from_sensor = None))]
-    #[allow(clippy::too_many_arguments)] // keyword arguments of Python
-    fn insert(
+    #[pyo3(signature = (points, **semantics))]
+    fn insert<'py>(
         &self,
-        py: Python<'_>,
-        points: &Bound<'_, PyAny>,
-        probabilities: Option<&Bound<'_, PyAny>>,
-        uncertainty: Option<&Bound<'_, PyAny>>,
-        evidence: Option<&Bound<'_, PyAny>>,
-        dirichlet: Option<&Bound<'_, PyAny>>,
-        logits: Option<&Bound<'_, PyAny>>,
-        logit_kind: Option<&str>,
-        labels: Option<&Bound<'_, PyAny>>,
-        world_from_sensor: Option<&Bound<'_, PyAny>>,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+        semantics: Option<&Bound<'py, PyDict>>,
     ) -> Result<PyFrameReport> {
-        let arguments = Arguments { probabilities, uncertainty, evidence, dirichlet, logits, logit_kind, labels };
-        let insert = |frame: &Frame<'_>| Ok(self.with(py, |map| map.insert(frame))??);
-        with_frame(points, &arguments, world_from_sensor, self.classes.len(), insert)
+        insert_into(points, semantics, self.classes.len(), |frame| Ok(self.with(py, |map| map.insert(frame))??))
     }
 
     /// query(points) -> Beliefs
@@ -103,6 +93,14 @@ impl PyBaseline {
         let points = arrays::rows_f64::<2>(points, "points")?;
         let beliefs = self.with(py, |map| map.query_bev(&points))??;
         Ok(PyBeliefs::new(Source::Full(beliefs), self.classes.clone()))
+    }
+
+    /// view(**options) -> Viewer
+    ///
+    /// Shows the map in the browser; see `e2bki.view`.
+    #[pyo3(signature = (**options))]
+    fn view<'py>(slf: &Bound<'py, Self>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("e2bki")?.getattr("view")?.call((slf,), options)
     }
 
     /// voxels() -> Voxels
@@ -201,11 +199,11 @@ impl PyConvKernels {
     }
 }
 
-/// train_kernels(frames, *, classes, config=None, epochs=15, window=10, batch=2, learning_rate=0.007, decay=0.96, seed=42)
+/// train(frames, *, classes, config=None, epochs=15, window=10, batch=2, learning_rate=0.007, decay=0.96, seed=42)
 ///     -> tuple[ConvKernels, list[float]]
 ///
 /// Learns ConvBKI's kernels from frames of one drive that have `truth`; returns them and the loss of every epoch.
-#[pyfunction]
+#[pyfunction(name = "train")]
 #[pyo3(signature = (frames, *, classes, config = None, epochs = 15, window = 10, batch = 2, learning_rate = 0.007,
     decay = 0.96, seed = 42))]
 #[allow(clippy::too_many_arguments)] // keyword arguments of Python

@@ -53,17 +53,35 @@ impl From<PyErr> for Failure {
     }
 }
 
-impl From<e2bki::Error> for Failure {
-    fn from(error: e2bki::Error) -> Self {
-        Self::value(error.to_string())
-    }
+/// Errors of which only the message matters.
+macro_rules! from_messages {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::value(error.to_string())
+            }
+        }
+    )*};
 }
 
-impl From<e2bki_eval::Error> for Failure {
-    fn from(error: e2bki_eval::Error) -> Self {
-        Self::value(error.to_string())
-    }
+from_messages!(e2bki::Error, e2bki_eval::Error, serde_json::Error);
+
+/// Errors that may hold what the operating system said.
+macro_rules! from_system {
+    ($($library:ident :: $error:ident :: $variant:ident),*) => {$(
+        impl From<$library::$error> for Failure {
+            fn from(error: $library::$error) -> Self {
+                let message = error.to_string();
+                match &error {
+                    $library::$error::$variant { source, .. } => Self::system(source, message),
+                    _ => Self::value(message),
+                }
+            }
+        }
+    )*};
 }
+
+from_system!(e2bki_data::DataError::Io, e2bki_sim::SimError::Io, e2bki_view::Error::Bind);
 
 impl From<e2bki_store::Error> for Failure {
     fn from(error: e2bki_store::Error) -> Self {
@@ -73,31 +91,5 @@ impl From<e2bki_store::Error> for Failure {
             e2bki_store::Error::Damaged { .. } => Self(DamagedMapError::new_err(message)),
             _ => Self::value(message),
         }
-    }
-}
-
-impl From<e2bki_data::DataError> for Failure {
-    fn from(error: e2bki_data::DataError) -> Self {
-        let message = error.to_string();
-        match &error {
-            e2bki_data::DataError::Io { source, .. } => Self::system(source, message),
-            _ => Self::value(message),
-        }
-    }
-}
-
-impl From<e2bki_sim::SimError> for Failure {
-    fn from(error: e2bki_sim::SimError) -> Self {
-        let message = error.to_string();
-        match &error {
-            e2bki_sim::SimError::Io { source, .. } => Self::system(source, message),
-            _ => Self::value(message),
-        }
-    }
-}
-
-impl From<serde_json::Error> for Failure {
-    fn from(error: serde_json::Error) -> Self {
-        Self::value(error.to_string())
     }
 }

@@ -1,5 +1,6 @@
 //! `Frame`: a scan with what is known of its points; made by hand, read from a dataset or simulated.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use e2bki::{Frame, LogitKind, Pose, Semantics};
@@ -11,6 +12,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays;
 use crate::errors::{Failure, Result};
+use crate::report::PyFrameReport;
 
 /// What a network said of each point.
 pub(crate) enum Said {
@@ -22,75 +24,96 @@ pub(crate) enum Said {
     Labels(Vec<u32>),
 }
 
-/// The arguments that say something of points: exactly one form is allowed.
-#[derive(Default)]
-pub(crate) struct Arguments<'a, 'py> {
-    pub(crate) probabilities: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) uncertainty: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) evidence: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) dirichlet: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) logits: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) logit_kind: Option<&'a str>,
-    pub(crate) labels: Option<&'a Bound<'py, PyAny>>,
-}
+/// Forms in which a scan may say what its points are.
+const FORMS: [&str; 5] = ["probabilities", "evidence", "dirichlet", "logits", "labels"];
+/// What may stand beside them.
+const BESIDE: [&str; 3] = ["uncertainty", "logit_kind", "world_from_sensor"];
 
-impl Arguments<'_, '_> {
-    pub(crate) fn any(&self) -> bool {
-        self.forms().iter().any(|(_, given)| *given) || self.uncertainty.is_some() || self.logit_kind.is_some()
+/// Keyword arguments that say what points are and where the sensor was. `None` counts as not given.
+pub(crate) struct Arguments<'py>(BTreeMap<String, Bound<'py, PyAny>>);
+
+impl<'py> Arguments<'py> {
+    /// Takes keyword arguments; `more` names those that are allowed besides the usual ones.
+    pub(crate) fn of(given: Option<&Bound<'py, PyDict>>, more: &[&str]) -> Result<Self> {
+        let mut all = BTreeMap::new();
+        for (name, value) in given.into_iter().flat_map(|given| given.iter()) {
+            let name: String = name.extract()?;
+            if ![&FORMS[..], &BESIDE, more].iter().any(|names| names.contains(&name.as_str())) {
+                let known = [&FORMS[..], &BESIDE, more].concat().join(", ");
+                return Err(Failure::kind(format!("`{name}` is no argument; allowed: {known}")));
+            }
+            if !value.is_none() {
+                all.insert(name, value);
+            }
+        }
+        Ok(Self(all))
     }
 
-    fn forms(&self) -> [(&'static str, bool); 5] {
-        [
-            ("probabilities", self.probabilities.is_some()),
-            ("evidence", self.evidence.is_some()),
-            ("dirichlet", self.dirichlet.is_some()),
-            ("logits", self.logits.is_some()),
-            ("labels", self.labels.is_some()),
-        ]
+    fn get(&self, name: &str) -> Option<&Bound<'py, PyAny>> {
+        self.0.get(name)
+    }
+
+    /// Makes a frame of points and these arguments; the number of classes is checked where it is known.
+    pub(crate) fn frame(&self, points: &Bound<'py, PyAny>, classes: Option<usize>) -> Result<PyFrame> {
+        let points = arrays::rows_f32::<3>(points, "points")?;
+        let said = self.said(points.len(), classes)?;
+        let truth = self.get("truth").map(|truth| arrays::labels(truth, "truth", Some(points.len()))).transpose()?;
+        let pose = arrays::pose(self.get("world_from_sensor"), "world_from_sensor")?;
+        Ok(PyFrame { points, said, pose, truth, about: About::default() })
     }
 
     /// Reads the one form that is given, for so many points and, where known, classes.
-    pub(crate) fn read(&self, points: usize, classes: Option<usize>) -> Result<Said> {
-        let given: Vec<&str> = self.forms().iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
-        if given.len() != 1 {
+    fn said(&self, points: usize, classes: Option<usize>) -> Result<Said> {
+        let given: Vec<&str> = FORMS.into_iter().filter(|name| self.0.contains_key(*name)).collect();
+        let &[form] = given.as_slice() else {
             let found = if given.is_empty() { "none".into() } else { given.join(" and ") };
-            return Err(Failure::kind(format!(
-                "say what the points are with exactly one of probabilities, evidence, dirichlet, logits and labels; got {found}"
-            )));
-        }
-        if self.uncertainty.is_some() && self.probabilities.is_none() {
-            return Err(Failure::kind("`uncertainty` goes with `probabilities` only"));
-        }
-        if self.logit_kind.is_some() && self.logits.is_none() {
-            return Err(Failure::kind("`logit_kind` goes with `logits` only"));
-        }
-        let matrix = |value: &Bound<'_, PyAny>| arrays::matrix_f32(value, given[0], points, classes);
-        Ok(if let Some(values) = self.probabilities {
-            match self.uncertainty {
-                Some(u) => Said::Opinion(matrix(values)?, arrays::vector_f32(u, "uncertainty", points)?),
-                None => Said::Probabilities(matrix(values)?),
+            let forms = "probabilities, evidence, dirichlet, logits and labels";
+            return Err(Failure::kind(format!("say what the points are with exactly one of {forms}; got {found}")));
+        };
+        for (extra, partner) in [("uncertainty", "probabilities"), ("logit_kind", "logits")] {
+            if self.get(extra).is_some() && form != partner {
+                return Err(Failure::kind(format!("`{extra}` goes with `{partner}` only")));
             }
-        } else if let Some(values) = self.evidence {
-            Said::Evidence(matrix(values)?)
-        } else if let Some(values) = self.dirichlet {
-            Said::Dirichlet(matrix(values)?)
-        } else if let Some(values) = self.logits {
-            let kind = match self.logit_kind {
-                None | Some("softmax") => LogitKind::Softmax,
-                Some("evidential") => LogitKind::ExpEvidence,
-                Some(other) => {
-                    return Err(Failure::value(format!(
-                        "`logit_kind` is \"{other}\"; allowed: \"softmax\", \"evidential\""
-                    )));
-                }
-            };
-            Said::Logits(matrix(values)?, kind)
-        } else if let Some(values) = self.labels {
-            Said::Labels(arrays::labels(values, "labels", Some(points))?)
-        } else {
-            return Err(Failure::kind("say what the points are"));
+        }
+        let values = &self.0[form];
+        if form == "labels" {
+            return Ok(Said::Labels(arrays::labels(values, form, Some(points))?));
+        }
+        let matrix = arrays::matrix_f32(values, form, points, classes)?;
+        Ok(match (form, self.get("uncertainty")) {
+            ("evidence", _) => Said::Evidence(matrix),
+            ("dirichlet", _) => Said::Dirichlet(matrix),
+            ("logits", _) => Said::Logits(matrix, self.logit_kind()?),
+            (_, Some(u)) => Said::Opinion(matrix, arrays::vector_f32(u, "uncertainty", points)?),
+            (_, None) => Said::Probabilities(matrix),
         })
     }
+
+    fn logit_kind(&self) -> Result<LogitKind> {
+        let Some(kind) = self.get("logit_kind") else { return Ok(LogitKind::Softmax) };
+        match kind.extract::<String>()?.as_str() {
+            "softmax" => Ok(LogitKind::Softmax),
+            "evidential" => Ok(LogitKind::ExpEvidence),
+            other => Err(Failure::value(format!("`logit_kind` is \"{other}\"; allowed: \"softmax\", \"evidential\""))),
+        }
+    }
+}
+
+/// Inserts what Python gave: a frame, or points with what they are.
+pub(crate) fn insert_into<'py>(
+    points: &Bound<'py, PyAny>,
+    semantics: Option<&Bound<'py, PyDict>>,
+    classes: usize,
+    insert: impl FnOnce(&Frame<'_>) -> Result<e2bki::FrameReport>,
+) -> Result<PyFrameReport> {
+    let arguments = Arguments::of(semantics, &[])?;
+    if let Ok(frame) = points.cast::<PyFrame>() {
+        if !arguments.0.is_empty() {
+            return Err(Failure::kind("a frame brings everything along: give no other arguments with it"));
+        }
+        return insert(&frame.get().borrow()).map(Into::into);
+    }
+    insert(&arguments.frame(points, Some(classes))?.borrow()).map(Into::into)
 }
 
 impl Said {
@@ -185,27 +208,9 @@ type Matrix<'py> = Option<Bound<'py, PyArray2<f32>>>;
 #[pymethods]
 impl PyFrame {
     #[new]
-    #[pyo3(signature = (points, *, probabilities = None, uncertainty = None, evidence = None, dirichlet = None,
-        logits = None, logit_kind = None, labels = None, truth = None, world_from_sensor = None))]
-    #[allow(clippy::too_many_arguments)] // keyword arguments of Python
-    fn new(
-        points: &Bound<'_, PyAny>,
-        probabilities: Option<&Bound<'_, PyAny>>,
-        uncertainty: Option<&Bound<'_, PyAny>>,
-        evidence: Option<&Bound<'_, PyAny>>,
-        dirichlet: Option<&Bound<'_, PyAny>>,
-        logits: Option<&Bound<'_, PyAny>>,
-        logit_kind: Option<&str>,
-        labels: Option<&Bound<'_, PyAny>>,
-        truth: Option<&Bound<'_, PyAny>>,
-        world_from_sensor: Option<&Bound<'_, PyAny>>,
-    ) -> Result<Self> {
-        let points = arrays::rows_f32::<3>(points, "points")?;
-        let arguments = Arguments { probabilities, uncertainty, evidence, dirichlet, logits, logit_kind, labels };
-        let said = arguments.read(points.len(), None)?;
-        let truth = truth.map(|truth| arrays::labels(truth, "truth", Some(points.len()))).transpose()?;
-        let pose = arrays::pose(world_from_sensor, "world_from_sensor")?;
-        Ok(Self { points, said, pose, truth, about: About::default() })
+    #[pyo3(signature = (points, **semantics))]
+    fn new<'py>(points: &Bound<'py, PyAny>, semantics: Option<&Bound<'py, PyDict>>) -> Result<Self> {
+        Arguments::of(semantics, &["truth"])?.frame(points, None)
     }
 
     /// Points in sensor coordinates, metres: (N, 3) float32.

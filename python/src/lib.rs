@@ -17,6 +17,7 @@ mod primitives;
 mod report;
 mod sim;
 mod store;
+mod view;
 
 use std::ffi::OsString;
 
@@ -24,10 +25,11 @@ use pyo3::prelude::*;
 
 /// run(arguments) -> int
 ///
-/// Runs the program `e2bki`, with its own name as the first argument; returns its exit code.
+/// Runs a command of the program `e2bki`, as run(["experiment", "table-full"]); returns its exit code. What it prints goes
+/// to the standard output of the process.
 #[pyfunction]
 fn run(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    py.detach(|| e2bki_cli::run(arguments))
+    py.detach(|| e2bki_cli::run(std::iter::once("e2bki".into()).chain(arguments)))
 }
 
 #[pymodule]
@@ -57,6 +59,7 @@ fn _e2bki(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<data::PyFrames>()?;
     module.add_class::<sim::PyDrive>()?;
     module.add_class::<sim::PySimFrames>()?;
+    module.add_class::<view::PyViewer>()?;
     module.add_function(wrap_pyfunction!(baselines::train_kernels, module)?)?;
     module.add_function(wrap_pyfunction!(data::class_tables, module)?)?;
     module.add_function(wrap_pyfunction!(data::alignment, module)?)?;
@@ -70,5 +73,6 @@ fn _e2bki(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(store::check, module)?)?;
     module.add_function(wrap_pyfunction!(store::recover, module)?)?;
     module.add_function(wrap_pyfunction!(store::merge_files, module)?)?;
+    module.add_function(wrap_pyfunction!(view::view, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)
 }

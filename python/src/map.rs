@@ -1,11 +1,12 @@
 //! `Map`: the mapper, safe to use from several threads.
 
 use std::path::PathBuf;
-use std::sync::RwLock;
+use std::sync::{Mutex, RwLock};
 use std::time::Instant;
 
-use e2bki::{ClassSet, Frame, Mapper};
+use e2bki::{ClassSet, Mapper};
 use e2bki_store::{CostTable, ExportOptions, Format};
+use e2bki_view::Publisher;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -14,7 +15,7 @@ use crate::beliefs::{PyBeliefs, PyCells, PyVoxels, Source};
 use crate::classes::{PyClasses, class_set};
 use crate::config::{PyConfig, config_or_default};
 use crate::errors::{Failure, Result};
-use crate::frame::{Arguments, PyFrame};
+use crate::frame::insert_into;
 use crate::primitives::{Columns, PyPrimitives};
 use crate::report::PyFrameReport;
 
@@ -28,11 +29,13 @@ use crate::report::PyFrameReport;
 pub(crate) struct PyMap {
     map: RwLock<Mapper>,
     pub(crate) classes: ClassSet,
+    /// The stream of a live viewer. Taken only while the map is held.
+    live: Mutex<Option<Publisher>>,
 }
 
 impl PyMap {
     pub(crate) fn of(map: Mapper) -> Self {
-        Self { classes: map.classes().clone(), map: RwLock::new(map) }
+        Self { classes: map.classes().clone(), map: RwLock::new(map), live: Mutex::default() }
     }
 
     /// Reads the map while Python goes on.
@@ -43,6 +46,25 @@ impl PyMap {
     /// Changes the map while Python goes on.
     pub(crate) fn write<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Mapper) -> T + Send) -> Result<T> {
         py.detach(|| self.map.write().ok().map(|mut map| work(&mut map))).ok_or_else(broken)
+    }
+}
+
+impl PyMap {
+    /// Sends all of the map into a live viewer, and from now on what changes; without one, no more.
+    pub(crate) fn stream(&self, py: Python<'_>, publisher: Option<Publisher>) -> Result<()> {
+        self.read(py, |map| {
+            if let Ok(mut live) = self.live.lock() {
+                *live = publisher;
+            }
+            self.show(|publisher| publisher.flush(map));
+        })
+    }
+
+    /// Lets a live viewer know, if there is one.
+    fn show(&self, tell: impl FnOnce(&mut Publisher)) {
+        if let Some(publisher) = self.live.lock().ok().as_mut().and_then(|live| live.as_mut()) {
+            tell(publisher);
+        }
     }
 }
 
@@ -71,25 +93,20 @@ impl PyMap {
     /// logits: (N, C), of an ordinary network, or of an evidential one with logit_kind="evidential";
     /// labels: (N,) whole numbers, what is none of the classes is unlabelled.
     /// world_from_sensor: (4, 4) rigid motion, metres; where the sensor was.
-    #[pyo3(signature = (points, *, probabilities = None, uncertainty = None, evidence = None, dirichlet = None,
-        logits = None, logit_kind = None, labels = None, world_from_sensor = None))]
-    #[allow(clippy::too_many_arguments)] // keyword arguments of Python
-    fn insert(
+    #[pyo3(signature = (points, **semantics))]
+    fn insert<'py>(
         &self,
-        py: Python<'_>,
-        points: &Bound<'_, PyAny>,
-        probabilities: Option<&Bound<'_, PyAny>>,
-        uncertainty: Option<&Bound<'_, PyAny>>,
-        evidence: Option<&Bound<'_, PyAny>>,
-        dirichlet: Option<&Bound<'_, PyAny>>,
-        logits: Option<&Bound<'_, PyAny>>,
-        logit_kind: Option<&str>,
-        labels: Option<&Bound<'_, PyAny>>,
-        world_from_sensor: Option<&Bound<'_, PyAny>>,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+        semantics: Option<&Bound<'py, PyDict>>,
     ) -> Result<PyFrameReport> {
-        let arguments = Arguments { probabilities, uncertainty, evidence, dirichlet, logits, logit_kind, labels };
-        let insert = |frame: &Frame<'_>| Ok(self.write(py, |map| map.insert(frame))??);
-        with_frame(points, &arguments, world_from_sensor, self.classes.len(), insert)
+        insert_into(points, semantics, self.classes.len(), |frame| {
+            self.write(py, |map| {
+                let report = map.insert(frame)?;
+                self.show(|publisher| publisher.frame(map, frame));
+                Ok(report)
+            })?
+        })
     }
 
     /// query(points) -> Beliefs
@@ -193,7 +210,12 @@ impl PyMap {
     fn merge(&self, py: Python<'_>, other: &Bound<'_, Self>) -> Result<PyFrameReport> {
         // A copy, so that two locks are never held together: maps may be merged crosswise, or with themselves.
         let other = other.get().read(py, Mapper::clone)?;
-        Ok(self.write(py, |map| map.merge(&other))??.into())
+        let merged = self.write(py, |map| {
+            let merged = map.merge(&other);
+            self.show(|publisher| publisher.flush(map));
+            merged
+        })?;
+        Ok(merged?.into())
     }
 
     /// remove_outside(low, *, high) -> int
@@ -205,7 +227,11 @@ impl PyMap {
         if (0..3).any(|i| low[i] > high[i] || low[i].is_nan() || high[i].is_nan()) {
             return Err(Failure::value(format!("`low` {low:?} must not be above `high` {high:?}")));
         }
-        self.write(py, |map| map.remove_outside(low, high))
+        self.write(py, |map| {
+            let removed = map.remove_outside(low, high);
+            self.show(|publisher| publisher.flush(map));
+            removed
+        })
     }
 
     /// copy() -> Map
@@ -249,6 +275,25 @@ impl PyMap {
         ax: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("e2bki._plot")?.call_method1("plot_bev", (slf, value, resolution, ax))
+    }
+
+    /// view(**options) -> Viewer
+    ///
+    /// Shows the map in the browser; see `e2bki.view`.
+    #[pyo3(signature = (**options))]
+    fn view<'py>(slf: &Bound<'py, Self>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("e2bki")?.getattr("view")?.call((slf,), options)
+    }
+
+    /// report(path, *, title="A map", trajectory=None) -> None
+    ///
+    /// Writes a report to look at, one HTML file: what the map holds, how it looks from above, its memory and
+    /// parameters. trajectory: (N, 3) metres, where the sensor went.
+    #[pyo3(signature = (path, *, title = "A map", trajectory = None))]
+    fn report(&self, py: Python<'_>, path: PathBuf, title: &str, trajectory: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        let trajectory = trajectory.map(|t| arrays::rows_f64::<3>(t, "trajectory")).transpose()?.unwrap_or_default();
+        self.read(py, |map| e2bki_cli::report_map(map, title, &trajectory, &path))?
+            .map_err(|e| Failure::value(format!("{e:#}")))
     }
 
     /// The classes.
@@ -298,25 +343,4 @@ impl PyMap {
             self.classes.len()
         ))
     }
-}
-
-/// Inserts what Python gave: a frame, or points with what they are.
-pub(crate) fn with_frame(
-    points: &Bound<'_, PyAny>,
-    arguments: &Arguments<'_, '_>,
-    world_from_sensor: Option<&Bound<'_, PyAny>>,
-    classes: usize,
-    insert: impl FnOnce(&Frame<'_>) -> Result<e2bki::FrameReport>,
-) -> Result<PyFrameReport> {
-    if let Ok(frame) = points.cast::<PyFrame>() {
-        if arguments.any() || world_from_sensor.is_some() {
-            return Err(Failure::kind("a frame brings everything along: give no other arguments with it"));
-        }
-        return insert(&frame.get().borrow()).map(Into::into);
-    }
-    let points = arrays::rows_f32::<3>(points, "points")?;
-    let said = arguments.read(points.len(), Some(classes))?;
-    let pose = arrays::pose(world_from_sensor, "world_from_sensor")?;
-    let frame = Frame { points: &points, semantics: said.borrow(), world_from_sensor: pose };
-    insert(&frame).map(Into::into)
 }

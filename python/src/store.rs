@@ -13,8 +13,8 @@ use crate::beliefs::{PyBeliefs, Source};
 use crate::classes::{PyClasses, class_set};
 use crate::config::{PyConfig, config_or_default};
 use crate::errors::{Failure, Result};
-use crate::frame::Arguments;
-use crate::map::{PyMap, with_frame};
+use crate::frame::insert_into;
+use crate::map::PyMap;
 use crate::report::PyFrameReport;
 
 /// load(path, *, region=None) -> Map
@@ -173,26 +173,14 @@ impl PyRollingMap {
     /// insert(points, **semantics) -> FrameReport
     ///
     /// Adds a scan; the arguments are those of `Map.insert`.
-    #[pyo3(signature = (points, *, probabilities = None, uncertainty = None, evidence = None, dirichlet = None,
-        logits = None, logit_kind = None, labels = None, world_from_sensor = None))]
-    #[allow(clippy::too_many_arguments)] // keyword arguments of Python
-    fn insert(
+    #[pyo3(signature = (points, **semantics))]
+    fn insert<'py>(
         &self,
-        py: Python<'_>,
-        points: &Bound<'_, PyAny>,
-        probabilities: Option<&Bound<'_, PyAny>>,
-        uncertainty: Option<&Bound<'_, PyAny>>,
-        evidence: Option<&Bound<'_, PyAny>>,
-        dirichlet: Option<&Bound<'_, PyAny>>,
-        logits: Option<&Bound<'_, PyAny>>,
-        logit_kind: Option<&str>,
-        labels: Option<&Bound<'_, PyAny>>,
-        world_from_sensor: Option<&Bound<'_, PyAny>>,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+        semantics: Option<&Bound<'py, PyDict>>,
     ) -> Result<PyFrameReport> {
-        let arguments = Arguments { probabilities, uncertainty, evidence, dirichlet, logits, logit_kind, labels };
-        with_frame(points, &arguments, world_from_sensor, self.classes.len(), |frame| {
-            Ok(self.with(py, |map| map.insert(frame))??)
-        })
+        insert_into(points, semantics, self.classes.len(), |frame| Ok(self.with(py, |map| map.insert(frame))??))
     }
 
     /// query(points) -> Beliefs

@@ -24,6 +24,14 @@ def dempster(belief, uncertainty):
     return b, u
 
 
+def fused(belief, uncertainty, correlation):
+    """Dempster's rule of witnesses whose errors correlate: the odds b/u + 1 to the power of the share that each counts."""
+    b, u = dempster(belief, uncertainty)
+    odds = (1 + b / u) ** (1 / (1 + correlation * (len(belief) - 1))) - 1
+    u = 1 / (1 + odds.sum())
+    return odds * u, u
+
+
 def moments(points):
     """Mean and (biased) covariance."""
     x = np.round(np.asarray(points, dtype=np.float64) / QUANTUM_M) * QUANTUM_M
@@ -65,7 +73,7 @@ def distance(point, center, semi_axes, axes):
     low, high = 0.0, 1.0
     while outside(high) > 0:
         high *= 2
-    for _ in range(200):
+    for _ in range(80):
         middle = (low + high) / 2
         low, high = (middle, high) if outside(middle) > 0 else (low, middle)
     t = (low + high) / 2
@@ -90,8 +98,10 @@ def posterior(points, primitives, config):
     ):
         semi_axes, axes = ellipsoid(cov, config.ellipsoid_mass)
         reach = config.length_scale * config.uncertainty_sensitivity * np.exp(1 - u)
-        for i, point in enumerate(points):
-            k = kernel(distance(point, mean, semi_axes, axes), reach)
+        # Farther than this from the middle, nothing is left of the kernel.
+        near = np.linalg.norm(points - mean, axis=1) <= reach + semi_axes.max()
+        for i in np.flatnonzero(near):
+            k = kernel(distance(points[i], mean, semi_axes, axes), reach)
             alpha[i] += k * p
             mass[i] += k
             weighted[i] += k * u

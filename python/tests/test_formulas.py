@@ -16,16 +16,17 @@ def pose(yaw, translation):
     return matrix
 
 
-def test_fusion_and_moments_of_one_cluster(rng):
+@pytest.mark.parametrize("correlation", [0.0, 0.4])
+def test_fusion_and_moments_of_one_cluster(rng, correlation):
     # All points in one cube and of one class: one primitive, whose opinion is Dempster's of all of them.
     points = rng.uniform([2.01, 0.01, 0.01], [2.24, 0.24, 0.24], (25, 3)).astype(np.float32)
     evidence = rng.uniform(0, 0.2, (25, 3)).astype(np.float32)
     evidence[:, 1] += 1
-    m = e2bki.Map(CLASSES, config=e2bki.Config(gate="off"))
+    m = e2bki.Map(CLASSES, config=e2bki.Config(gate="off", correlation=correlation))
     report = m.insert(points, evidence=evidence)
     assert report.kept == 25 and len(m) == 1
     g = m.primitives()
-    b, u = oracle.dempster(*oracle.opinions_of_evidence(evidence))
+    b, u = oracle.fused(*oracle.opinions_of_evidence(evidence), correlation)
     np.testing.assert_allclose(g.uncertainty, [u], rtol=1e-5)
     np.testing.assert_allclose(g.ln_uncertainty, [np.log(u)], rtol=1e-5)
     np.testing.assert_allclose(g.probability[0], b + u / 3, atol=1e-6)
@@ -50,7 +51,7 @@ def test_every_primitive_is_the_fusion_of_its_cube(scan):
         mean, covariance = oracle.moments(world[inside])
         nearest = np.where(g.label == label)[0]
         j = nearest[np.linalg.norm(g.mean[nearest] - mean, axis=1).argmin()]
-        b, u = oracle.dempster(*oracle.opinions_of_evidence(evidence[inside]))
+        b, u = oracle.fused(*oracle.opinions_of_evidence(evidence[inside]), m.config.correlation)
         if abs(g.weight[j] - inside.sum()) > 0:
             continue  # a point on the face of a cube may be rounded to the other side
         checked += 1

@@ -30,6 +30,8 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 
+pub use report::report_map;
+
 /// Semantic 3-D maps that know what they do not know, from LiDAR points and class evidence.
 #[derive(Parser)]
 #[command(name = "e2bki", version, propagate_version = true, arg_required_else_help = true)]
@@ -41,7 +43,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Build a map from a dataset folder
-    Map(map::Options),
+    Map(Box<map::Options>),
     /// Look at one frame of a dataset and say what was found and what looks wrong
     Inspect(inspect::Options),
     /// Simulate a drive, map it, score the map and write pictures to look at

@@ -102,10 +102,31 @@ pub(crate) fn again(report: &mut Report, config: Option<&Config>) {
     }
 }
 
-/// Writes the file.
+/// Writes a report of a map alone: what it holds, how it looks from above, its memory and parameters.
+pub fn report_map(map: &Mapper, title: &str, trajectory: &[[f64; 3]], path: &Path) -> Result<()> {
+    let mut page =
+        Report::new(title, &format!("{} classes, {} m voxels", map.classes().len(), map.config().resolution));
+    page.figures(&[
+        ("frames", map.frames().to_string()),
+        ("primitives", map.len().to_string()),
+        ("voxels", map.live_voxel_count().to_string()),
+    ]);
+    from_above(&mut page, map, trajectory)?;
+    page.picture("Primitives as ellipsoids", &pictures::primitives(map, trajectory), None, None)?;
+    memory(&mut page, map);
+    page.section("Made with");
+    page.code("every parameter", &map.config().to_toml(), false);
+    save(&page, path)
+}
+
+/// Writes the file and says so.
 pub(crate) fn write(report: &Report, path: &Path) -> Result<()> {
-    std::fs::write(path, report.to_html()).with_context(|| format!("cannot write {}", path.display()))?;
+    save(report, path)?;
     crate::table::line(&format!("wrote {}", path.display()))
+}
+
+fn save(report: &Report, path: &Path) -> Result<()> {
+    std::fs::write(path, report.to_html()).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The command line as a shell takes it.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki_data::parse::{PoseRows, pose_rows};
-use e2bki_view::{Scene, ServeOptions, Server, Show};
+use e2bki_data::{Dataset, GroundTruth, OpenOptions, SemanticsSource, read_ahead};
+use e2bki_view::{RawPoints, Scene, ServeOptions, Server, Show};
 
 use crate::{maps, table};
 
@@ -37,13 +38,21 @@ impl ServeArguments {
 /// Look at a map, or at two side by side, in the browser
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki view demo-out\n  e2bki view before.e2bki after.e2bki\n  \
+    e2bki view street.e2bki --points drive --semantics labels:predictions\n  \
     e2bki view street.e2bki --trajectory poses.txt --port 8000\n  e2bki view street.e2bki --host 0.0.0.0\n\n\
-    The page is part of the program and needs no network. It shows ellipsoids or voxels by class, uncertainty, variance or\n\
-    age; a click shows the full belief of that place. `e2bki map … --view` shows a map while it is built.")]
+    The page is part of the program and needs no network. It shows ellipsoids, voxels or points by class, uncertainty,\n\
+    variance or age; a click shows the full belief of that place. `e2bki map … --view` shows a map while it is built,\n\
+    `e2bki map … --view --beside s-bki` beside the map of another method.")]
 pub(crate) struct Options {
     /// Map file, map folder, or a folder that holds one map file; two are shown side by side
     #[arg(required = true, num_args = 1..=2, value_name = "MAP")]
     maps: Vec<PathBuf>,
+    /// Dataset whose points are shown as well, as scanned, and where its sensor went
+    #[arg(long, value_name = "DIR")]
+    points: Option<PathBuf>,
+    /// What says which class these points are of, as for `e2bki map`
+    #[arg(long, default_value = "ground-truth", value_name = "SOURCE", requires = "points")]
+    semantics: String,
     /// Where the sensor went: poses as KITTI, TUM or with frame numbers
     #[arg(long, value_name = "FILE")]
     trajectory: Option<PathBuf>,
@@ -58,13 +67,20 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(side) = options.resolution.filter(|side| !(0.005..=10.0).contains(side)) {
         bail!("--resolution is {side}; allowed: 0.005 to 10 m");
     }
-    let trajectory = options.trajectory.as_deref().map(places).transpose()?.unwrap_or_default();
+    let (points, mut trajectory) = match &options.points {
+        Some(folder) => scanned(folder, &options.semantics)?,
+        None => Default::default(),
+    };
+    if let Some(path) = &options.trajectory {
+        trajectory = places(path)?;
+    }
     let mut scenes = Vec::new();
     for path in &options.maps {
         let path = find(path)?;
         let map = maps::load(&path, None)?;
         table::line(&format!("{}: {} primitives, {} classes", path.display(), map.len(), map.classes().len()))?;
-        scenes.push(Scene::of_map(path.display().to_string(), map, trajectory.clone(), options.resolution));
+        let scene = Scene::of_map(path.display().to_string(), map, trajectory.clone(), options.resolution);
+        scenes.push(scene.with_points(points.clone()));
     }
     let server = options.serve.serve(Show::of_maps(scenes))?;
     table::line("Ctrl-C ends it")?;
@@ -88,6 +104,24 @@ fn find(path: &Path) -> Result<PathBuf> {
         0 => bail!("{} holds no map (.e2bki); `e2bki map … -o map.e2bki` makes one", path.display()),
         _ => bail!("{} holds {} maps; name one or two of them, as {}", path.display(), found.len(), found[0].display()),
     }
+}
+
+/// Points of a dataset, and the places they were seen from.
+fn scanned(folder: &Path, semantics: &str) -> Result<(RawPoints, Vec<[f64; 3]>)> {
+    let semantics: SemanticsSource = semantics.parse()?;
+    let options = OpenOptions { semantics, ground_truth: GroundTruth::Off, ..OpenOptions::default() };
+    let dataset = Arc::new(Dataset::open(folder, &options)?);
+    let chosen = dataset.select(None, 1);
+    let bar = table::progress(chosen.len(), "reading points");
+    let (mut points, mut way) = (RawPoints::default(), Vec::new());
+    for frame in read_ahead(dataset, chosen, 3) {
+        let frame = frame?;
+        points.add(&frame.frame());
+        way.push(frame.frame().world_from_sensor.translation());
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok((points, way))
 }
 
 /// The places of a pose file.

@@ -1,8 +1,9 @@
 // The viewer: what the program sends is drawn, what the user does decides what is asked for.
-import { Color, FloatType, GridHelper, MeshBasicMaterial, Mesh, RGBAFormat, SphereGeometry, Vector3, WebGLRenderer, WebGLRenderTarget } from "/three.js";
+import { Color, GridHelper, MeshBasicMaterial, Mesh, SphereGeometry, Vector3, WebGLRenderer } from "/three.js";
 import { connect } from "/connection.js";
 import { Cameras } from "/camera.js";
 import { $, css, element, number, showBeliefs } from "/panel.js";
+import { pick as pickFrom } from "/pick.js";
 import { MapView, TILE, decode } from "/tiles.js";
 
 const canvas = $("canvas");
@@ -14,10 +15,10 @@ const cameras = new Cameras(canvas);
 const shared = {
   mode: { value: 0 }, range: { value: [0, 1] }, threshold: { value: 1 }, time: { value: 1 }, pixels: { value: 1 }, flat_view: { value: false }, picking: { value: false },
 };
-const AIM = 9;   // pixels around the pointer that count as hit
-const spot = new WebGLRenderTarget(AIM, AIM, { type: FloatType, format: RGBAFormat });
+const PLAY_MS = 12_000;   // the whole timeline
 const markers = [];
-const state = { maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 2e6, begun: performance.now(), firstTile: null, complete: null, live: false };
+const state = { maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 2e6, firstTile: null, firstDrawn: null, complete: null, playing: null, live: false };
+const pick = (x, y) => (state.maps.length ? pickFrom({ renderer, cameras, shared, maps: state.maps }, x, y) : null);
 let beliefs = [], asking = 0;
 
 // --- what the program says -------------------------------------------------------------------------------------------
@@ -28,8 +29,8 @@ const line = connect({
   },
   text(message) {
     if (message.kind === "hello") hello(message);
-    else if (message.kind === "changed") message.tiles.forEach((entry) => state.maps[message.map].changed(entry));
-    else if (message.kind === "missing") state.maps[message.map].missing(message.tile);
+    else if (message.kind === "changed") changes(state.maps[message.map], message);
+    else if (message.kind === "missing") state.maps[message.map].missing(message.tile, message.what);
     else if (message.kind === "live") live(message);
     else if (message.kind === "answer") answer(message);
     else if (message.kind === "error") $("state").textContent = message.what;
@@ -43,6 +44,15 @@ const line = connect({
     state.dirty = true;
   },
 });
+
+function changes(map, { tiles = [], points = [] }) {
+  tiles.forEach((entry) => map.changed(entry));
+  points.forEach((entry) => map.changed(entry, "points"));
+  offer();
+}
+
+/// Points can be chosen where there are any.
+function offer() { $("what").querySelector('[data-value="points"]').disabled = state.maps.every((map) => !map.scanned.size); }
 
 function hello(message) {
   state.live = message.live;
@@ -67,6 +77,7 @@ function hello(message) {
     home();
     legend();
   }
+  offer();
   const first = message.maps[0];
   $("state").textContent = message.live ? "live" : `${first.frames} frames`;
 }
@@ -125,6 +136,8 @@ function answer(message) {
   showBeliefs(state.maps, beliefs);
 }
 
+const NAMES = { primitives: "ellipsoids", voxels: "voxels", points: "points" };
+
 // --- legend, colours, counts ------------------------------------------------------------------------------------------
 function classNames() { return [...new Map(state.maps.flatMap((map) => map.about.classes).map((c) => [c.name, c.color]))]; }
 
@@ -166,7 +179,7 @@ function count() {
   const sample = [];
   for (const map of state.maps) {
     const names = map.about.classes.map((c) => c.name), visible = names.map((name) => !state.hidden.has(name)), sums = names.map(() => 0);
-    for (const tile of map.loaded[state.what].values()) {
+    for (const tile of map.loaded[map.layer(state.what)].values()) {
       for (let i = 0; i < tile.count; i++) {
         const label = tile.kind[2 * i];
         sums[label]++;
@@ -182,12 +195,13 @@ function count() {
     row.lastChild.textContent = number(total);
     row.classList.toggle("empty", total === 0);
   }
-  const done = state.maps.every((map) => map.complete(state.what));
-  const tiles = state.maps.reduce((n, map) => n + map.known.size, 0), have = state.maps.reduce((n, map) => n + map.loaded[state.what].size, 0);
-  const name = state.what === "primitives" ? "ellipsoids" : "voxels";
+  const sum = (of) => state.maps.reduce((n, map) => n + of(map, map.layer(state.what)), 0);
+  const done = state.maps.every((map) => map.complete(map.layer(state.what)));
+  const tiles = sum((map, what) => map.tiles(what).size), have = sum((map, what) => map.loaded[what].size);
+  const layers = new Set(state.maps.map((map) => NAMES[map.layer(state.what)])), name = [...layers].join(" and ");
   $("counts").textContent = `${number(shown)} of ${number(all)} ${name} shown` + (done ? "" : ` · tile ${have} of ${tiles}`);
   Object.assign(state, { shown, all });
-  if (done) state.complete ??= performance.now();
+  state.complete = done ? state.complete ?? performance.now() : null;
   sample.sort((a, b) => a - b);
   const at = (q) => sample[Math.min(sample.length - 1, Math.floor(q * sample.length))] ?? 0;
   shared.range.value = mode === 5 ? [0, 1] : [at(0.02), Math.max(at(0.98), at(0.02) + 1e-4)];
@@ -203,8 +217,24 @@ $("mode").onchange = (event) => { shared.mode.value = Number(event.target.value)
 $("threshold").oninput = (event) => { shared.threshold.value = Number(event.target.value); $("threshold-value").textContent = "u ≤ " + shared.threshold.value.toFixed(2); changed(); };
 $("time").oninput = (event) => {
   shared.time.value = Number(event.target.value);
+  state.maps.forEach((map) => map.until(shared.time.value));
   $("time-value").textContent = shared.time.value >= 1 ? "all" : `first ${(100 * shared.time.value).toFixed(0)} %`;
   changed();
+};
+/// Runs through the timeline; a second press stops.
+$("play").onclick = () => {
+  if (state.playing) { state.playing = null; return; }
+  const from = shared.time.value >= 1 ? 0 : shared.time.value;
+  const run = state.playing = { from, begun: performance.now() };
+  const step = (now) => {
+    if (state.playing !== run) { $("play").textContent = "▶"; return; }
+    $("time").value = Math.min(1, run.from + (now - run.begun) / PLAY_MS);
+    $("time").dispatchEvent(new Event("input"));
+    if (shared.time.value >= 1) state.playing = null;
+    requestAnimationFrame(step);
+  };
+  $("play").textContent = "■";
+  requestAnimationFrame(step);
 };
 $("all").onclick = () => { state.hidden.clear(); paint(); };
 $("none").onclick = () => { classNames().forEach(([name]) => state.hidden.add(name)); paint(); };
@@ -240,6 +270,7 @@ canvas.addEventListener("pointerup", (event) => {
 /// Asks every map for its belief at what was clicked.
 function click(x, y) {
   const place = pick(x, y);
+  state.dirty = true;
   if (!place) return;
   ask(place.map((v, i) => v + state.maps[0].origin[i]));
 }
@@ -255,38 +286,6 @@ function ask(at) {
   state.dirty = true;
 }
 
-/// The middle of the ellipsoid or voxel under the pointer: a few pixels are drawn with places instead of colours.
-function pick(x, y) {
-  if (!state.maps.length) return null;
-  const { width, height } = canvas.getBoundingClientRect();
-  const part = width / state.maps.length, side = Math.min(state.maps.length - 1, Math.floor(x / part));
-  const camera = cameras.active;
-  camera.setViewOffset(part, height, x - side * part - (AIM - 1) / 2, y - (AIM - 1) / 2, AIM, AIM);
-  shared.picking.value = true;
-  const map = state.maps[side];
-  map.path.visible = false;
-  map.scene.children.filter((c) => c.type === "GridHelper" || c === markers[side]).forEach((c) => { c.userData.was = c.visible; c.visible = false; });
-  renderer.setRenderTarget(spot);
-  renderer.setClearAlpha(0);
-  renderer.clear();
-  renderer.render(map.scene, camera);
-  const found = new Float32Array(4 * AIM * AIM);
-  renderer.readRenderTargetPixels(spot, 0, 0, AIM, AIM, found);
-  renderer.setRenderTarget(null);
-  renderer.setClearAlpha(1);
-  camera.clearViewOffset();
-  shared.picking.value = false;
-  map.path.visible = map.trajectory.length > 1;
-  map.scene.children.filter((c) => "was" in c.userData).forEach((c) => { c.visible = c.userData.was; delete c.userData.was; });
-  state.dirty = true;
-  let best = null, nearest = Infinity;
-  for (let i = 0; i < AIM * AIM; i++) {
-    const away = Math.hypot((i % AIM) - (AIM - 1) / 2, Math.floor(i / AIM) - (AIM - 1) / 2);
-    if (found[4 * i + 3] > 0.5 && away < nearest) { nearest = away; best = [...found.slice(4 * i, 4 * i + 3)]; }
-  }
-  return best;
-}
-
 // --- drawing ----------------------------------------------------------------------------------------------------------
 function draw() {
   const { clientWidth: width, clientHeight: height } = $("stage");
@@ -298,7 +297,7 @@ function draw() {
   const eye = cameras.active.position;
   state.used = 0;
   state.maps.forEach((map, i) => {
-    state.used += map.detail(state.what, eye, cameras.top, state.budget / count);
+    state.used += map.detail(map.layer(state.what), eye, cameras.top, state.budget / count);
     // The mark of the place that was asked about is the same size at any distance.
     const near = cameras.top ? 1 : markers[i].position.distanceTo(eye);
     markers[i].scale.setScalar((7 * near) / cameras.pixels(height));
@@ -320,11 +319,12 @@ function scaleBar(height) {
 let before = 0, busy = 0;
 function turn(now) {
   requestAnimationFrame(turn);
-  for (const map of state.maps) map.want(state.what, cameras.target, line.send);
+  for (const map of state.maps) map.want(map.layer(state.what), cameras.target, line.send);
   if (state.recount) { state.recount = false; count(); }
   if (!state.dirty) { busy = 0; return; }
   state.dirty = false;
   draw();
+  if (state.firstTile && !state.firstDrawn) requestAnimationFrame((when) => (state.firstDrawn ??= when));
   // While the picture moves, fewer corners where the machine is slow and more where it is quick.
   busy = busy && now - before < 1000 ? 0.8 * busy + 0.2 * (now - before) : 16;
   before = now;
@@ -333,5 +333,8 @@ function turn(now) {
 }
 requestAnimationFrame(turn);
 
+/// Whether everything that is asked for is here, counted and drawn.
+const ready = () => state.maps.length > 0 && state.complete !== null && !state.dirty && !state.recount;
+
 // For tests and for the curious.
-window.viewer = { state, cameras, shared, ask, pick, draw, renderer, maps: () => state.maps };
+window.viewer = { ready, state, cameras, shared, ask, pick, draw, renderer, maps: () => state.maps };

@@ -1,4 +1,4 @@
-// How ellipsoids and voxels are drawn. Filters and colours are decided on the graphics card, so that a slider costs nothing.
+// How ellipsoids, voxels and points are drawn. Filters and colours are decided on the graphics card, so that a slider costs nothing.
 import { GLSL3, ShaderMaterial } from "/three.js";
 
 const VERTEX = `
@@ -43,8 +43,10 @@ void main() {
 #ifdef POINT
   vec4 seen = viewMatrix * vec4(middle, 1.0);
   gl_Position = projectionMatrix * seen;
-  #ifdef ELLIPSOID
+  #if defined(ELLIPSOID)
   float wide = size.y + size.z;
+  #elif defined(SCANNED)
+  float wide = 0.06;
   #else
   float wide = side;
   #endif
@@ -72,7 +74,7 @@ in vec3 middle;
 uniform bool picking;
 out vec4 result;
 void main() {
-#if defined(POINT) && defined(ELLIPSOID)
+#if defined(POINT) && (defined(ELLIPSOID) || defined(SCANNED))
   if (length(gl_PointCoord - 0.5) > 0.5) discard;
 #endif
   result = picking ? vec4(middle, 1.0) : vec4(paint, 1.0);
@@ -84,5 +86,6 @@ export function materials(uniforms) {
   return {
     primitives: { body: make({ ELLIPSOID: 1 }), point: make({ ELLIPSOID: 1, POINT: 1 }) },
     voxels: { body: make({}), point: make({ POINT: 1 }) },
+    points: { point: make({ POINT: 1, SCANNED: 1 }) },
   };
 }

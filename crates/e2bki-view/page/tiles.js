@@ -3,16 +3,19 @@ import { BoxGeometry, DataTexture, FloatType, IcosahedronGeometry, InstancedBuff
 import { materials } from "/shaders.js";
 
 export const TILE = 32;
+const LAYERS = ["primitives", "voxels", "points"];
 const UNDER_WAY = 6;           // requests at a time
 const SHAPES = { fine: new IcosahedronGeometry(1, 1), plain: new IcosahedronGeometry(1, 0), box: new BoxGeometry(1, 1, 1) };
 const POINT = new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(3), 3));
+// How far each shape is drawn, metres.
+const REACH = { primitives: [["fine", 40], ["plain", 160], ["point", Infinity]], voxels: [["box", 150], ["point", Infinity]], points: [["point", Infinity]] };
 const CORNERS = { fine: 240, plain: 60, box: 36, point: 1 };
 
 /// Reads a tile message; throws where it is not one.
 export function decode(buffer) {
   const view = new DataView(buffer);
   if (buffer.byteLength < 64 || view.getUint32(0, false) !== 0x45325431) throw new Error("not a tile");
-  const what = view.getUint8(5) ? "voxels" : "primitives";
+  const what = LAYERS[view.getUint8(5)];
   const count = view.getUint32(20, true);
   let at = 64;
   const array = (Type, per) => { const part = new Type(buffer, at, per * count); at += part.byteLength; return part; };
@@ -31,8 +34,9 @@ export class MapView {
   constructor(index, about, origin, shared) {
     Object.assign(this, { index, origin });
     this.scene = new Scene();
-    this.known = new Map();
-    this.loaded = { primitives: new Map(), voxels: new Map() };
+    this.known = new Map();    // tiles of the map
+    this.scanned = new Map();  // tiles of the points
+    this.loaded = Object.fromEntries(LAYERS.map((what) => [what, new Map()]));
     this.asked = new Map();
     this.palette = new Float32Array(4 * about.classes.length);
     this.texture = new DataTexture(this.palette, about.classes.length, 1, RGBAFormat, FloatType);
@@ -50,11 +54,17 @@ export class MapView {
     this.about = about;
     this.asked.clear();
     about.tiles.forEach((entry) => this.changed(entry));
+    about.points.forEach((entry) => this.changed(entry, "points"));
     this.trajectory = about.trajectory.slice();
     this.drawPath();
   }
 
-  changed([x, y, version, count, low, high]) { this.known.set(`${x},${y}`, { x, y, version, count, low, high }); }
+  /// What is shown where a layer is asked for: methods without primitives have voxels instead.
+  layer(what) { return what === "primitives" && !this.about.primitives ? "voxels" : what; }
+
+  tiles(what) { return what === "points" ? this.scanned : this.known; }
+
+  changed([x, y, version, count, low, high], what) { this.tiles(what).set(`${x},${y}`, { x, y, version, count, low, high }); }
 
   moved(place) { this.trajectory.push(place); this.drawPath(); }
 
@@ -63,7 +73,11 @@ export class MapView {
     this.path.geometry.dispose();
     this.path.geometry = new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(points), 3));
     this.path.visible = this.trajectory.length > 1;
+    this.until(this.uniforms.time.value);
   }
+
+  /// Shows the way of the sensor up to a share of the run.
+  until(time) { this.path.geometry.setDrawRange(0, Math.ceil(time * this.trajectory.length)); }
 
   /// Asks for the nearest tiles that are missing or out of date.
   want(what, target, send) {
@@ -71,7 +85,7 @@ export class MapView {
     const middle = (t) => (t.x + 0.5) * TILE - this.origin[0] - target.x;
     const far = (t) => Math.hypot(middle(t), (t.y + 0.5) * TILE - this.origin[1] - target.y);
     const missing = [];
-    for (const [key, t] of this.known) {
+    for (const [key, t] of this.tiles(what)) {
       const have = this.loaded[what].get(key);
       if ((!have || have.version !== t.version) && !this.asked.has(`${what} ${key}`)) missing.push([far(t), key, t]);
     }
@@ -81,13 +95,12 @@ export class MapView {
     }
   }
 
-  complete(what) { return [...this.known].every(([key, t]) => this.loaded[what].get(key)?.version === t.version); }
+  complete(what) { return [...this.tiles(what)].every(([key, t]) => this.loaded[what].get(key)?.version === t.version); }
 
-  missing(tile) {
+  missing(tile, what) {
     const key = tile.join(",");
-    this.asked.delete(`primitives ${key}`);
-    this.asked.delete(`voxels ${key}`);
-    this.known.delete(key);
+    this.asked.delete(`${what} ${key}`);
+    this.tiles(what).delete(key);
   }
 
   /// Takes a tile over; the old one of the same place goes.
@@ -102,7 +115,7 @@ export class MapView {
       attributes.size = new InstancedBufferAttribute(tile.size, 3);
       attributes.turn = new InstancedBufferAttribute(tile.turn, 4, true);
     }
-    const shapes = tile.what === "primitives" ? ["fine", "plain", "point"] : ["box", "point"];
+    const shapes = { primitives: ["fine", "plain", "point"], voxels: ["box", "point"], points: ["point"] }[tile.what];
     tile.levels = {};
     const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
     for (let i = 0; i < 3 * tile.count; i++) { low[i % 3] = Math.min(low[i % 3], tile.place[i]); high[i % 3] = Math.max(high[i % 3], tile.place[i]); }
@@ -132,7 +145,7 @@ export class MapView {
 
   /// Chooses how each tile is drawn, nearest first, so that no more corners are drawn than the machine keeps up with.
   detail(what, eye, top, budget) {
-    for (const other of ["primitives", "voxels"]) if (other !== what) for (const tile of this.loaded[other].values()) for (const body of Object.values(tile.levels)) body.visible = false;
+    for (const other of LAYERS) if (other !== what) for (const tile of this.loaded[other].values()) for (const body of Object.values(tile.levels)) body.visible = false;
     const near = [...this.loaded[what].values()].filter((tile) => tile.count);
     for (const tile of near) {
       const any = Object.values(tile.levels)[0].position;
@@ -141,7 +154,7 @@ export class MapView {
     near.sort((a, b) => a.far - b.far);
     let left = budget;
     for (const tile of near) {
-      const levels = tile.levels.fine ? [["fine", 40], ["plain", 160], ["point", Infinity]] : [["box", 150], ["point", Infinity]];
+      const levels = REACH[what];
       const fits = ([shape, reach]) => tile.far <= reach && CORNERS[shape] * tile.count <= left;
       const [shape] = levels.find(fits) ?? ["point"];
       // Far points in full would be drawn on top of each other: a fair sample of them does.

@@ -2,7 +2,7 @@
 
 use e2bki::config::Distance;
 use e2bki::kernel::sparse_kernel;
-use e2bki::{Mapper, Primitive};
+use e2bki::{Beliefs, ClassSet, Mapper, Primitive};
 use serde_json::{Value, json};
 
 /// Most primitives that an answer lists: those that weigh most.
@@ -10,8 +10,6 @@ const LISTED: usize = 12;
 
 /// What a map believes at a place, and because of which primitives.
 pub fn answer(map: &Mapper, at: [f64; 3]) -> Value {
-    let beliefs = map.query(&[at]);
-    let belief = beliefs.get(0);
     let names = map.classes().names();
     let mut involved: Vec<(f64, Primitive<'_>)> =
         map.primitives_reaching(at, at).into_iter().map(|p| (kernel(map, &p, at), p)).collect();
@@ -29,12 +27,21 @@ pub fn answer(map: &Mapper, at: [f64; 3]) -> Value {
             })
         })
         .collect();
+    let mut said = belief(map.classes(), &map.query(&[at]), at);
+    said["involved"] = count.into();
+    said["primitives"] = listed.into();
+    said
+}
+
+/// The first of some beliefs, which is the one at this place.
+pub(crate) fn belief(classes: &ClassSet, beliefs: &Beliefs, at: [f64; 3]) -> Value {
+    let belief = beliefs.get(0);
     json!({
-        "at": at, "observed": belief.observed(), "label": belief.label(), "class": belief.label().map(|l| &names[l]),
+        "at": at, "observed": belief.observed(), "label": belief.label(),
+        "class": belief.label().map(|label| &classes.names()[label]),
         "alpha": beliefs.alpha(0).collect::<Vec<_>>(), "confidence": belief.confidence(),
         "u": belief.uncertainty(), "u_sem": belief.semantic_uncertainty(), "u_spa": belief.spatial_uncertainty(),
         "variance": belief.variance(), "evidence": belief.evidence(), "strength": belief.strength(),
-        "involved": count, "primitives": listed,
     })
 }
 

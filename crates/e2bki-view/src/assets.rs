@@ -10,6 +10,7 @@ pub(crate) fn find(path: &str) -> Option<(&'static str, &'static str)> {
         "/camera.js" => (SCRIPT, include_str!("../page/camera.js")),
         "/connection.js" => (SCRIPT, include_str!("../page/connection.js")),
         "/panel.js" => (SCRIPT, include_str!("../page/panel.js")),
+        "/pick.js" => (SCRIPT, include_str!("../page/pick.js")),
         "/shaders.js" => (SCRIPT, include_str!("../page/shaders.js")),
         "/tiles.js" => (SCRIPT, include_str!("../page/tiles.js")),
         "/three.js" => (SCRIPT, include_str!("../page/vendor/three.min.js")),

@@ -11,6 +11,7 @@ use e2bki::{Frame, Mapper};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
+use crate::points::sample;
 use crate::scene::{Snapshot, states_in};
 use crate::show::Show;
 use crate::tile::Tile;
@@ -39,6 +40,8 @@ pub struct LiveCounts {
 
 enum Update {
     Tile(Snapshot),
+    /// Places and labels of a frame's points.
+    Points(Vec<([f64; 3], u16)>),
     News(Value),
 }
 
@@ -92,6 +95,10 @@ impl Publisher {
         }
         if due && affordable && self.show.watchers() > 0 {
             self.publish(map, Some(start));
+            if let Some(channel) = &self.channel {
+                // Points that find no room are not missed: the next frame has as many.
+                drop(channel.try_send(Update::Points(sample(frame))));
+            }
             self.tell(map, Some(place), false);
             self.last = Some(Instant::now());
         }
@@ -100,15 +107,30 @@ impl Publisher {
 
     /// The map is complete: everything that is still marked is sent, with time to wait. Returns what became of the stream.
     pub fn finish(mut self, map: &Mapper) -> LiveCounts {
+        self.send_marked(map);
+        self.tell(map, None, true);
+        self.close();
+        self.counts
+    }
+
+    /// Sends all of the map, with time to wait: at the beginning, or after something else than a frame changed it.
+    pub fn flush(&mut self, map: &Mapper) {
+        for [x, y, z] in map.primitives().map(|primitive| primitive.mean()) {
+            let known = self.heights.entry(Tile::of(x, y)).or_insert([z, z]);
+            *known = [known[0].min(z), known[1].max(z)];
+        }
+        self.marked.extend(self.heights.keys().map(|tile| (*tile, self.frames)));
+        self.send_marked(map);
+        self.tell(map, None, false);
+    }
+
+    fn send_marked(&mut self, map: &Mapper) {
         while let (Some((tile, _)), Some(channel)) = (self.marked.pop_first(), &self.channel) {
             if channel.send(Update::Tile(self.snapshot(map, tile))).is_err() {
                 break;
             }
             self.counts.sent += 1;
         }
-        self.tell(map, None, true);
-        self.close();
-        self.counts
     }
 
     /// Marks the tiles that a frame may have changed.
@@ -208,6 +230,11 @@ fn take(show: &Show, updates: &Receiver<Update>) {
             Update::Tile(snapshot) => {
                 if let Some(scene) = show.scene(0) {
                     show.tell(&json!({"kind": "changed", "map": 0, "tiles": [scene.replace(snapshot)]}));
+                }
+            }
+            Update::Points(points) => {
+                if let Some(scene) = show.scene(0) {
+                    show.tell(&json!({"kind": "changed", "map": 0, "points": scene.scanned(points)}));
                 }
             }
             Update::News(news) => show.tell(&news),

@@ -1,21 +1,24 @@
 //! Tiles as bytes: a header of 64 bytes, then one array after the other, little-endian, as the page's shaders read them.
 
-use e2bki::{Belief, Mapper, Primitive};
-use serde::Deserialize;
+use e2bki::{Belief, Beliefs, Mapper, Primitive, Voxels};
+use serde::{Deserialize, Serialize};
 
+use crate::points::Seen;
 use crate::tile::Tile;
 
 /// First bytes of every tile message; the last is the version of the format.
 const MAGIC: &[u8; 4] = b"E2T1";
 
 /// What a tile holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
     /// Ellipsoids.
-    Primitives,
+    Primitives = 0,
     /// Voxels.
-    Voxels,
+    Voxels = 1,
+    /// Points as scanned.
+    Points = 2,
 }
 
 /// Half axes are drawn this many times the kernel's own: about two standard deviations, at which surfaces close.
@@ -64,11 +67,11 @@ pub(crate) fn primitives(map: &Mapper, heights: [f64; 2], next_id: u64, at: Addr
     columns.bytes(What::Primitives, at, origin, 0.0)
 }
 
-/// The voxels whose centre is in the tile. `map` should hold little besides what reaches into it.
-pub(crate) fn voxels(map: &Mapper, heights: [f64; 2], resolution: f64, at: Address) -> e2bki::Result<Vec<u8>> {
-    let voxels = map.voxels(resolution)?;
+/// The voxels whose centre is in the tile, out of those listed.
+pub(crate) fn voxels(voxels: &Voxels, listed: &[u32], heights: [f64; 2], at: Address) -> Vec<u8> {
     let origin = origin(at.tile, heights);
-    let mut order: Vec<usize> = (0..voxels.centers.len()).filter(|i| at.tile.holds(voxels.centers[*i])).collect();
+    let mut order: Vec<usize> =
+        listed.iter().map(|i| *i as usize).filter(|i| at.tile.holds(voxels.centers[*i])).collect();
     order.sort_by_key(|i| mixed(*i as u64));
     let mut columns = Columns::default();
     for i in order {
@@ -78,14 +81,31 @@ pub(crate) fn voxels(map: &Mapper, heights: [f64; 2], resolution: f64, at: Addre
         columns.values.push(values(&belief));
         columns.kinds.push([label as u16, 0]);
     }
-    Ok(columns.bytes(What::Voxels, at, origin, resolution))
+    columns.bytes(What::Voxels, at, origin, voxels.resolution)
+}
+
+/// Points with the class that their frame said, and what the map believes where they are; age is that of the frame.
+pub(crate) fn points(seen: &[(Seen, [f64; 3])], beliefs: &Beliefs, frames: u32, at: Address) -> Vec<u8> {
+    let low = seen.iter().map(|(_, place)| place[2]).fold(f64::INFINITY, f64::min);
+    let origin = origin(at.tile, [low, low]);
+    let mut order: Vec<usize> = (0..seen.len()).collect();
+    order.sort_by_key(|i| mixed(*i as u64));
+    let mut columns = Columns::default();
+    for i in order {
+        let (point, place) = seen[i];
+        columns.places.push(relative(place, origin));
+        columns.values.push(values(&beliefs.get(i)));
+        let age = f64::from(point.frame) / f64::from(frames.max(1));
+        columns.kinds.push([point.label, share(age)]);
+    }
+    columns.bytes(What::Points, at, origin, 0.0)
 }
 
 impl Columns {
     fn bytes(&self, what: What, at: Address, origin: [f64; 3], side: f64) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.places.len() * 44);
         out.extend(MAGIC);
-        out.extend([at.map, u8::from(what == What::Voxels), 0, 0]);
+        out.extend([at.map, what as u8, 0, 0]);
         at.tile.0.iter().for_each(|v| out.extend(v.to_le_bytes()));
         out.extend(at.version.to_le_bytes());
         out.extend((self.places.len() as u32).to_le_bytes());

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use e2bki::{ClassSet, Config, Mapper, PrimitiveState};
+use e2bki::{Beliefs, ClassSet, Config, Mapper, PrimitiveState, SemanticMapper, Voxels};
 use serde_json::{Value, json};
 
-use crate::answer::answer;
+use crate::answer::{answer, belief};
 use crate::error::Result;
 use crate::pack::{self, Address, What};
-use crate::tile::Tile;
+use crate::points::RawPoints;
+use crate::tile::{Tile, entry};
 
 /// Primitives reach at most this far above and below the means of their neighbours, metres.
 const ABOVE_M: f64 = 32.0;
@@ -22,6 +23,17 @@ struct Known {
     heights: [f64; 2],
 }
 
+impl Known {
+    /// Counts another thing at a place.
+    fn add(tiles: &mut BTreeMap<Tile, Self>, [x, y, z]: [f64; 3]) -> Tile {
+        let tile = Tile::of(x, y);
+        let known = tiles.entry(tile).or_insert(Self { version: 1, count: 0, heights: [z, z] });
+        known.count += 1;
+        known.heights = [known.heights[0].min(z), known.heights[1].max(z)];
+        tile
+    }
+}
+
 /// A tile of a growing map as it was at one moment: every primitive that reaches into it.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
@@ -30,20 +42,27 @@ pub(crate) struct Snapshot {
     pub(crate) states: Vec<PrimitiveState>,
 }
 
+/// A map of another method, which may go on elsewhere meanwhile.
+type Shared = Arc<Mutex<Box<dyn SemanticMapper>>>;
+
 enum Content {
+    /// A map of primitives that does not change.
     Whole(Box<Mapper>),
-    Growing(Mutex<BTreeMap<Tile, Arc<Snapshot>>>),
+    /// What a running mapper sent so far.
+    Growing { config: Box<Config>, snapshots: Mutex<BTreeMap<Tile, Arc<Snapshot>>> },
+    /// The voxels of another method, by tile, and itself to be asked.
+    Other { map: Shared, voxels: Voxels, places: BTreeMap<Tile, Vec<u32>> },
 }
 
 /// A map to look at.
 pub struct Scene {
     name: String,
     classes: ClassSet,
-    config: Config,
     resolution: f64,
     frames: u64,
     content: Content,
     tiles: Mutex<BTreeMap<Tile, Known>>,
+    points: Mutex<RawPoints>,
     trajectory: Mutex<Vec<[f64; 3]>>,
 }
 
@@ -56,99 +75,162 @@ impl Scene {
     /// A map that does not change any more, with the places its sensor went through where they are known. Voxels have
     /// the map's own resolution unless another is given.
     pub fn of_map(name: impl Into<String>, map: Mapper, trajectory: Vec<[f64; 3]>, resolution: Option<f64>) -> Self {
-        let mut tiles: BTreeMap<Tile, Known> = BTreeMap::new();
+        let mut tiles = BTreeMap::new();
         for primitive in map.primitives() {
-            let mean = primitive.mean();
-            let fresh = Known { version: 1, count: 0, heights: [mean[2], mean[2]] };
-            let known = tiles.entry(Tile::of(mean[0], mean[1])).or_insert(fresh);
-            known.count += 1;
-            known.heights = [known.heights[0].min(mean[2]), known.heights[1].max(mean[2])];
+            Known::add(&mut tiles, primitive.mean());
         }
         Self {
             name: name.into(),
             classes: map.classes().clone(),
-            config: map.config().clone(),
             resolution: resolution.unwrap_or(map.config().resolution),
             frames: map.frames(),
             content: Content::Whole(Box::new(map)),
             tiles: Mutex::new(tiles),
+            points: Mutex::default(),
             trajectory: Mutex::new(trajectory),
         }
+    }
+
+    /// The voxels of another method as they are now; beliefs are asked of the method itself.
+    pub fn of_voxels(name: impl Into<String>, map: Shared, trajectory: Vec<[f64; 3]>) -> Result<Self> {
+        let (classes, voxels) = {
+            let map = lock(&map);
+            (map.classes().clone(), map.voxels()?)
+        };
+        let mut tiles = BTreeMap::new();
+        let mut places: BTreeMap<Tile, Vec<u32>> = BTreeMap::new();
+        for (i, center) in (0..).zip(&voxels.centers) {
+            places.entry(Known::add(&mut tiles, *center)).or_default().push(i);
+        }
+        Ok(Self {
+            name: name.into(),
+            classes,
+            resolution: voxels.resolution,
+            frames: 0,
+            content: Content::Other { map, voxels, places },
+            tiles: Mutex::new(tiles),
+            points: Mutex::default(),
+            trajectory: Mutex::new(trajectory),
+        })
+    }
+
+    /// The same with the points of frames.
+    #[must_use]
+    pub fn with_points(mut self, points: RawPoints) -> Self {
+        self.points = Mutex::new(points);
+        self
     }
 
     /// A map that a running mapper will fill.
     pub(crate) fn growing(name: String, classes: ClassSet, config: Config) -> Self {
         let resolution = config.resolution;
-        let content = Content::Growing(Mutex::default());
-        let (tiles, trajectory) = (Mutex::default(), Mutex::default());
-        Self { name, classes, config, resolution, frames: 0, content, tiles, trajectory }
+        let content = Content::Growing { config: Box::new(config), snapshots: Mutex::default() };
+        let (tiles, points, trajectory) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { name, classes, resolution, frames: 0, content, tiles, points, trajectory }
     }
 
     /// The tile's bytes for the page; nothing where the map has no such tile.
     pub(crate) fn pack(&self, map: u8, tile: Tile, what: What) -> Result<Option<Vec<u8>>> {
+        if what == What::Points {
+            return self.pack_points(map, tile);
+        }
         let Some(known) = lock(&self.tiles).get(&tile).copied() else { return Ok(None) };
         let at = Address { map, tile, version: known.version };
         let (part, next_id) = match (&self.content, what) {
+            (Content::Other { voxels, places, .. }, _) => {
+                let listed = places.get(&tile).map_or(&[][..], Vec::as_slice);
+                return Ok((what == What::Voxels).then(|| pack::voxels(voxels, listed, known.heights, at)));
+            }
             (Content::Whole(whole), What::Primitives) => {
                 return Ok(Some(pack::primitives(whole, known.heights, whole.next_id(), at)));
             }
-            (Content::Whole(whole), What::Voxels) => {
-                (self.part(states_in(whole, tile, known.heights), whole.next_id())?, 0)
+            (Content::Whole(whole), _) => {
+                (self.part(whole.config(), states_in(whole, tile, known.heights), whole.next_id())?, 0)
             }
-            (Content::Growing(_), _) => {
-                let Some(snapshot) = self.snapshot(tile) else { return Ok(None) };
-                (self.part(snapshot.states.clone(), snapshot.next_id)?, snapshot.next_id)
+            (Content::Growing { config, snapshots }, _) => {
+                let Some(snapshot) = lock(snapshots).get(&tile).cloned() else { return Ok(None) };
+                (self.part(config, snapshot.states.clone(), snapshot.next_id)?, snapshot.next_id)
             }
         };
-        Ok(Some(match what {
-            What::Primitives => pack::primitives(&part, known.heights, next_id, at),
-            What::Voxels => pack::voxels(&part, known.heights, self.resolution, at)?,
+        Ok(Some(if what == What::Primitives {
+            pack::primitives(&part, known.heights, next_id, at)
+        } else {
+            let voxels = part.voxels(self.resolution)?;
+            let all: Vec<u32> = (0..voxels.centers.len() as u32).collect();
+            pack::voxels(&voxels, &all, known.heights, at)
         }))
     }
 
-    /// The belief at a place.
+    fn pack_points(&self, map: u8, tile: Tile) -> Result<Option<Vec<u8>>> {
+        let (found, frames) = {
+            let points = lock(&self.points);
+            (points.of(tile), points.frames())
+        };
+        let Some((version, seen)) = found else { return Ok(None) };
+        let classes = self.classes.len();
+        let seen: Vec<_> = seen.iter().filter(|p| usize::from(p.label) < classes).map(|p| (*p, p.at(tile))).collect();
+        let places: Vec<[f64; 3]> = seen.iter().map(|(_, place)| *place).collect();
+        let beliefs = self.beliefs(tile, &places)?;
+        Ok(Some(pack::points(&seen, &beliefs, frames, Address { map, tile, version })))
+    }
+
+    /// Beliefs at places of a tile.
+    fn beliefs(&self, tile: Tile, places: &[[f64; 3]]) -> Result<Beliefs> {
+        Ok(match &self.content {
+            Content::Whole(map) => map.query(places),
+            Content::Growing { .. } => self.part_at(tile)?.query(places),
+            Content::Other { map, .. } => lock(map).query(places)?,
+        })
+    }
+
+    /// The belief at a place, with the primitives behind it where there are any.
     pub(crate) fn answer(&self, at: [f64; 3]) -> Result<Value> {
-        match &self.content {
-            Content::Whole(map) => Ok(answer(map, at)),
-            Content::Growing(_) => {
-                let (states, next_id) = self
-                    .snapshot(Tile::of(at[0], at[1]))
-                    .map_or_else(Default::default, |snapshot| (snapshot.states.clone(), snapshot.next_id));
-                Ok(answer(&self.part(states, next_id)?, at))
-            }
-        }
+        let tile = Tile::of(at[0], at[1]);
+        Ok(match &self.content {
+            Content::Whole(map) => answer(map, at),
+            Content::Growing { .. } => answer(&self.part_at(tile)?, at),
+            Content::Other { .. } => belief(&self.classes, &self.beliefs(tile, &[at])?, at),
+        })
     }
 
     /// A small map of some primitives: beliefs that depend on no others are those of the whole.
-    fn part(&self, states: Vec<PrimitiveState>, next_id: u64) -> Result<Mapper> {
-        let config = Config { live_voxels: false, ..self.config.clone() };
+    fn part(&self, config: &Config, states: Vec<PrimitiveState>, next_id: u64) -> Result<Mapper> {
+        let config = Config { live_voxels: false, ..config.clone() };
         Ok(Mapper::restore(self.classes.clone(), config, 0, next_id, states)?)
     }
 
-    fn snapshot(&self, tile: Tile) -> Option<Arc<Snapshot>> {
-        match &self.content {
-            Content::Whole(_) => None,
-            Content::Growing(snapshots) => lock(snapshots).get(&tile).cloned(),
-        }
+    /// The part of a growing map that decides about a tile.
+    fn part_at(&self, tile: Tile) -> Result<Mapper> {
+        let Content::Growing { config, snapshots } = &self.content else {
+            return self.part(&Config::default(), Vec::new(), 0);
+        };
+        let snapshot = lock(snapshots).get(&tile).cloned();
+        let (states, next_id) = snapshot.map_or_else(Default::default, |s| (s.states.clone(), s.next_id));
+        self.part(config, states, next_id)
     }
 
     /// Replaces a tile of a growing map; returns its entry for the page.
     pub(crate) fn replace(&self, snapshot: Snapshot) -> Value {
         let tile = snapshot.tile;
-        let (mut count, mut heights) = (0, [f64::INFINITY, f64::NEG_INFINITY]);
+        let mut counted = BTreeMap::new();
         for mean in snapshot.states.iter().map(|state| state.sums.mean()).filter(|mean| tile.holds(*mean)) {
-            count += 1;
-            heights = [heights[0].min(mean[2]), heights[1].max(mean[2])];
+            Known::add(&mut counted, mean);
         }
-        if let Content::Growing(snapshots) = &self.content {
+        if let Content::Growing { snapshots, .. } = &self.content {
             lock(snapshots).insert(tile, Arc::new(snapshot));
         }
         let mut tiles = lock(&self.tiles);
         let version = tiles.get(&tile).map_or(1, |known| known.version.wrapping_add(1));
-        let heights = if count == 0 { [0.0; 2] } else { heights };
-        let known = Known { version, count, heights };
-        tiles.insert(tile, known);
-        entry(tile, &known)
+        let fresh = counted.remove(&tile).unwrap_or(Known { version, count: 0, heights: [0.0; 2] });
+        tiles.insert(tile, Known { version, ..fresh });
+        entry(tile, version, fresh.count, fresh.heights)
+    }
+
+    /// More points of a running mapper; returns the entries of the tiles that changed.
+    pub(crate) fn scanned(&self, sample: Vec<([f64; 3], u16)>) -> Vec<Value> {
+        let mut points = lock(&self.points);
+        let changed = points.take(sample);
+        changed.iter().filter_map(|tile| points.entry(*tile)).collect()
     }
 
     /// The sensor is here now.
@@ -158,20 +240,16 @@ impl Scene {
 
     /// All that the page has to know to begin.
     pub(crate) fn describe(&self) -> Value {
-        let tiles: Vec<Value> = lock(&self.tiles).iter().map(|(tile, known)| entry(*tile, known)).collect();
+        let tiles: Vec<Value> =
+            lock(&self.tiles).iter().map(|(tile, k)| entry(*tile, k.version, k.count, k.heights)).collect();
         let classes = self.classes.names().iter().zip(self.classes.colors());
-        let voxels = !matches!(self.config.posterior, e2bki::config::Posterior::Accumulate);
         json!({
-            "name": self.name, "frames": self.frames, "resolution": self.resolution, "voxels": voxels,
+            "name": self.name, "frames": self.frames, "resolution": self.resolution,
+            "primitives": !matches!(self.content, Content::Other { .. }),
             "classes": classes.map(|(name, color)| json!({"name": name, "color": color})).collect::<Vec<_>>(),
-            "tiles": tiles, "trajectory": *lock(&self.trajectory),
+            "tiles": tiles, "points": lock(&self.points).entries(), "trajectory": *lock(&self.trajectory),
         })
     }
-}
-
-/// x, y, version, primitives, lowest and highest mean.
-fn entry(tile: Tile, known: &Known) -> Value {
-    json!([tile.0[0], tile.0[1], known.version, known.count, known.heights[0], known.heights[1]])
 }
 
 /// What every primitive holds that reaches into a tile whose means lie between two heights.

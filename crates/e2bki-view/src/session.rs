@@ -80,7 +80,9 @@ fn reply(request: &Request, show: &Show) -> Message {
     match request {
         Request::Tile { what, tile, .. } => match scene.pack(map as u8, Tile(*tile), *what) {
             Ok(Some(bytes)) => Message::Binary(bytes.into()),
-            Ok(None) => Message::Text(json!({"kind": "missing", "map": map, "tile": tile}).to_string().into()),
+            Ok(None) => {
+                Message::Text(json!({"kind": "missing", "map": map, "what": what, "tile": tile}).to_string().into())
+            }
             Err(error) => complaint(&error.to_string()),
         },
         Request::Query { id, at, .. } => match scene.answer(*at) {

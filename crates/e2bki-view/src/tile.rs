@@ -1,5 +1,7 @@
 //! Tiles: squares of the ground in which a map is sent to the browser.
 
+use serde_json::{Value, json};
+
 /// Side of a tile, metres: the same as in map files.
 pub const TILE_M: f64 = 32.0;
 
@@ -29,6 +31,11 @@ impl Tile {
         let [x, y] = self.corner();
         ([x, y, heights[0]], [x + TILE_M, y + TILE_M, heights[1]])
     }
+}
+
+/// What the page has to know of a tile: x, y, version, how much it holds, lowest and highest of it.
+pub(crate) fn entry(tile: Tile, version: u32, count: usize, heights: [f64; 2]) -> Value {
+    json!([tile.0[0], tile.0[1], version, count, heights[0], heights[1]])
 }
 
 #[cfg(test)]

@@ -5,9 +5,11 @@
 mod common;
 
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::{Arc, Mutex};
 
 use common::{Browser, get, map, status};
-use e2bki_view::{Scene, ServeOptions, Server, Show};
+use e2bki::SemanticMapper;
+use e2bki_view::{RawPoints, Scene, ServeOptions, Server, Show};
 use serde_json::json;
 
 fn serve() -> Server {
@@ -113,6 +115,51 @@ fn tiles_hold_every_primitive_and_every_voxel_once() {
     let all = map.voxels(side).unwrap();
     let expected = all.centers.iter().zip(all.beliefs.iter()).map(|(c, b)| (*c, b.label().unwrap(), b.uncertainty()));
     common::assert_same(voxels, expected.collect());
+}
+
+#[test]
+fn another_method_is_shown_by_its_voxels_with_the_points_of_its_frames() {
+    let expected = map(3);
+    let mut points = RawPoints::default();
+    let mut seen = Vec::new();
+    for i in 0..3 {
+        common::insert(&mut common::new_map(), i, |_, frame| {
+            points.add(frame);
+            seen.extend(frame.points.iter().map(|p| frame.world_from_sensor.apply(p.map(f64::from))));
+        });
+    }
+    let other: Box<dyn SemanticMapper> = Box::new(map(3));
+    let scene = Scene::of_voxels("other", Arc::new(Mutex::new(other)), Vec::new()).unwrap().with_points(points);
+    let options = ServeOptions { port: 0, ..ServeOptions::default() };
+    let server = Server::start(&options, Show::of_maps(vec![scene])).unwrap();
+    let mut browser = Browser::open(server.address());
+    let about = browser.hello["maps"][0].clone();
+    assert_eq!(about["primitives"], false);
+    let mut all = |what: &str, tiles: &serde_json::Value| {
+        let mut found = Vec::new();
+        for tile in tiles.as_array().unwrap() {
+            let request = json!({"kind": "tile", "map": 0, "what": what, "tile": [tile[0], tile[1]]});
+            found.extend(common::things(&browser.bytes(&request)));
+        }
+        found
+    };
+    let voxels = expected.voxels(expected.config().resolution).unwrap();
+    let wanted = voxels.centers.iter().zip(voxels.beliefs.iter());
+    let wanted = wanted.map(|(c, b)| (*c, b.label().unwrap(), b.uncertainty())).collect();
+    common::assert_same(all("voxels", &about["tiles"]), wanted);
+    let found = all("points", &about["points"]);
+    assert_eq!(found.len(), seen.len());
+    let beliefs = expected.query(&found.iter().map(|(place, _, _)| *place).collect::<Vec<_>>());
+    for ((place, _, u), belief) in found.iter().zip(beliefs.iter()) {
+        let nearest = seen.iter().map(|p| (0..3).map(|i| (p[i] - place[i]).powi(2)).sum::<f64>()).fold(1.0, f64::min);
+        assert!(nearest < 1e-8 && (u - belief.uncertainty()).abs() < 0.01, "{place:?} {u} {}", belief.uncertainty());
+    }
+    let tile = json!([about["tiles"][0][0], about["tiles"][0][1]]);
+    let none = browser.ask(&json!({"kind": "tile", "map": 0, "what": "primitives", "tile": tile}));
+    assert_eq!((none["kind"].as_str(), none["what"].as_str()), (Some("missing"), Some("primitives")));
+    let at = voxels.centers[5];
+    let said = browser.ask(&json!({"kind": "query", "id": 1, "map": 0, "at": at}));
+    assert_eq!(said["belief"]["alpha"], json!(expected.query(&[at]).alpha(0).collect::<Vec<_>>()));
 }
 
 #[test]

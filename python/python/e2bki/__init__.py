@@ -6,8 +6,9 @@
     report = m.insert(points, evidence=evidence, world_from_sensor=pose)
     beliefs = m.query(places)        # beliefs.label, .alpha, .u, .u_sem, .u_spa, ...
     m.save("street.e2bki")
+    m.view()                         # in the browser
 
-Arrays are NumPy's, lengths are metres, poses are 4x4 matrices. See also `e2bki.baselines`, `e2bki.data`, `e2bki.sim` and
+Arrays are NumPy's, lengths are metres, poses are 4x4 matrices. `run` runs any command of the program. See also `e2bki.baselines`, `e2bki.data`, `e2bki.sim` and
 `e2bki.metrics`.
 """
 
@@ -27,6 +28,7 @@ from ._e2bki import (
     Primitives,
     RollingMap,
     Timings,
+    Viewer,
     Voxels,
     __version__,
     check,
@@ -35,6 +37,8 @@ from ._e2bki import (
     load,
     merge_files,
     recover,
+    run,
+    view,
 )
 
 __all__ = [
@@ -52,6 +56,7 @@ __all__ = [
     "Primitives",
     "RollingMap",
     "Timings",
+    "Viewer",
     "Voxels",
     "__version__",
     "baselines",
@@ -63,7 +68,9 @@ __all__ = [
     "merge_files",
     "metrics",
     "recover",
+    "run",
     "sim",
+    "view",
 ]
 
 

@@ -9,7 +9,7 @@ from ._e2bki import run
 def main() -> None:
     # Python would only look at an interrupt after the command has ended.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sys.exit(run(["e2bki", *sys.argv[1:]]))
+    sys.exit(run(sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pandas
 import pyarrow
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import Unpack
 
 _Path = str | PathLike[str]
 _Classes = Classes | Sequence[str]
@@ -32,6 +33,43 @@ class ConfigField(TypedDict):
     allowed: str
     default: float | int | bool | str
 
+class _Parameters(TypedDict, total=False):
+    resolution: float
+    length_scale: float
+    prior: float
+    correlation: float
+    uncertainty_sensitivity: float
+    gate: Literal["dynamic", "static", "hybrid", "off"]
+    drop_uncertain: float
+    max_uncertainty: float
+    gated: Literal["drop", "mute"]
+    prune: bool
+    merge: bool
+    prune_ratio: float
+    consistency_radius: float
+    merge_radius: float
+    refinement: Literal["prune-then-merge", "one-pass"]
+    ellipsoid_mass: float
+    shape: Literal["ellipsoid", "sphere", "point"]
+    distance: Literal["euclidean", "squared"]
+    clustering: Literal["cells", "kmeans++", "fps", "random"]
+    cluster_count: Literal["points", "total", "per-class"]
+    clusters: int
+    points_per_cluster: int
+    max_extent: float
+    kmeans_iterations: int
+    cell_size: float
+    merge_same_cell: bool
+    posterior: Literal["refined", "accumulate"]
+    sparsity: Literal["literal", "rescaled", "none"]
+    min_range: float
+    max_range: float
+    label_strength: float
+    label_neighbourhood: float
+    live_voxels: bool
+    seed: int
+    threads: int
+
 @final
 class Config:
     """Parameters of a map. Never changes; `replace` makes another."""
@@ -40,84 +78,14 @@ class Config:
         cls,
         *,
         preset: Literal["default", "paper-rellis", "paper-urban"] = "default",
-        resolution: float = ...,
-        length_scale: float = ...,
-        prior: float = ...,
-        uncertainty_sensitivity: float = ...,
-        gate: Literal["dynamic", "static", "hybrid", "off"] = ...,
-        drop_uncertain: float = ...,
-        max_uncertainty: float = ...,
-        gated: Literal["drop", "mute"] = ...,
-        prune: bool = ...,
-        merge: bool = ...,
-        prune_ratio: float = ...,
-        consistency_radius: float = ...,
-        merge_radius: float = ...,
-        refinement: Literal["prune-then-merge", "one-pass"] = ...,
-        ellipsoid_mass: float = ...,
-        shape: Literal["ellipsoid", "sphere", "point"] = ...,
-        distance: Literal["euclidean", "squared"] = ...,
-        clustering: Literal["cells", "kmeans++", "fps", "random"] = ...,
-        cluster_count: Literal["points", "total", "per-class"] = ...,
-        clusters: int = ...,
-        points_per_cluster: int = ...,
-        max_extent: float = ...,
-        kmeans_iterations: int = ...,
-        cell_size: float = ...,
-        merge_same_cell: bool = ...,
-        posterior: Literal["refined", "accumulate"] = ...,
-        sparsity: Literal["literal", "rescaled", "none"] = ...,
-        min_range: float = ...,
-        max_range: float = ...,
-        label_strength: float = ...,
-        label_neighbourhood: float = ...,
-        live_voxels: bool = ...,
-        seed: int = ...,
-        threads: int = ...,
+        **parameters: Unpack[_Parameters],
     ) -> Config: ...
     @staticmethod
     def from_toml(text: str) -> Config:
         """Reads the text of a configuration file."""
     def to_toml(self) -> str:
         """The text of a configuration file, with a comment on every parameter."""
-    def replace(
-        self,
-        *,
-        resolution: float = ...,
-        length_scale: float = ...,
-        prior: float = ...,
-        uncertainty_sensitivity: float = ...,
-        gate: Literal["dynamic", "static", "hybrid", "off"] = ...,
-        drop_uncertain: float = ...,
-        max_uncertainty: float = ...,
-        gated: Literal["drop", "mute"] = ...,
-        prune: bool = ...,
-        merge: bool = ...,
-        prune_ratio: float = ...,
-        consistency_radius: float = ...,
-        merge_radius: float = ...,
-        refinement: Literal["prune-then-merge", "one-pass"] = ...,
-        ellipsoid_mass: float = ...,
-        shape: Literal["ellipsoid", "sphere", "point"] = ...,
-        distance: Literal["euclidean", "squared"] = ...,
-        clustering: Literal["cells", "kmeans++", "fps", "random"] = ...,
-        cluster_count: Literal["points", "total", "per-class"] = ...,
-        clusters: int = ...,
-        points_per_cluster: int = ...,
-        max_extent: float = ...,
-        kmeans_iterations: int = ...,
-        cell_size: float = ...,
-        merge_same_cell: bool = ...,
-        posterior: Literal["refined", "accumulate"] = ...,
-        sparsity: Literal["literal", "rescaled", "none"] = ...,
-        min_range: float = ...,
-        max_range: float = ...,
-        label_strength: float = ...,
-        label_neighbourhood: float = ...,
-        live_voxels: bool = ...,
-        seed: int = ...,
-        threads: int = ...,
-    ) -> Config:
+    def replace(self, **parameters: Unpack[_Parameters]) -> Config:
         """The same configuration with some parameters changed."""
     def to_dict(self) -> dict[str, float | int | bool | str]:
         """All parameters by name."""
@@ -136,6 +104,9 @@ class Config:
     @property
     def prior(self) -> float:
         """Dirichlet prior per class (paper: α0)."""
+    @property
+    def correlation(self) -> float:
+        """Correlation ρ between the errors of a primitive's points: w points are w/(1 + ρ(w-1)) witnesses."""
     @property
     def uncertainty_sensitivity(self) -> float:
         """Scale of the kernel's reach ℓβe^(1-u) (paper: β)."""
@@ -249,24 +220,24 @@ class Classes:
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> str: ...
 
+class _Semantics(TypedDict, total=False):
+    probabilities: ArrayLike | None
+    uncertainty: ArrayLike | None
+    evidence: ArrayLike | None
+    dirichlet: ArrayLike | None
+    logits: ArrayLike | None
+    logit_kind: Literal["softmax", "evidential"] | None
+    labels: ArrayLike | None
+    world_from_sensor: ArrayLike | None
+
+class _Labelled(_Semantics, total=False):
+    truth: ArrayLike | None
+
 @final
 class Frame:
     """A scan: points, what is known of their classes, and where the sensor was."""
 
-    def __new__(
-        cls,
-        points: ArrayLike,
-        *,
-        probabilities: ArrayLike | None = None,
-        uncertainty: ArrayLike | None = None,
-        evidence: ArrayLike | None = None,
-        dirichlet: ArrayLike | None = None,
-        logits: ArrayLike | None = None,
-        logit_kind: Literal["softmax", "evidential"] | None = None,
-        labels: ArrayLike | None = None,
-        truth: ArrayLike | None = None,
-        world_from_sensor: ArrayLike | None = None,
-    ) -> Frame: ...
+    def __new__(cls, points: ArrayLike, **semantics: Unpack[_Labelled]) -> Frame: ...
     @property
     def points(self) -> NDArray[np.float32]:
         """Points in sensor coordinates, metres: (N, 3)."""
@@ -475,19 +446,7 @@ class Map:
     @overload
     def insert(self, points: Frame, /) -> FrameReport: ...
     @overload
-    def insert(
-        self,
-        points: ArrayLike,
-        *,
-        probabilities: ArrayLike | None = None,
-        uncertainty: ArrayLike | None = None,
-        evidence: ArrayLike | None = None,
-        dirichlet: ArrayLike | None = None,
-        logits: ArrayLike | None = None,
-        logit_kind: Literal["softmax", "evidential"] | None = None,
-        labels: ArrayLike | None = None,
-        world_from_sensor: ArrayLike | None = None,
-    ) -> FrameReport:
+    def insert(self, points: ArrayLike, **semantics: Unpack[_Semantics]) -> FrameReport:
         """Adds a scan. On an exception the map is unchanged.
 
         points: (N, 3), metres, in sensor coordinates. What they are, in exactly one form:
@@ -533,6 +492,10 @@ class Map:
         """The primitives, one row each. Needs pandas."""
     def to_arrow(self) -> pyarrow.Table:
         """The primitives, one row each. Needs pyarrow."""
+    def view(self, **options: Unpack[_Viewing]) -> Viewer:
+        """Shows the map in the browser; see `view`."""
+    def report(self, path: _Path, *, title: str = "A map", trajectory: ArrayLike | None = None) -> None:
+        """Writes a report to look at: one HTML file."""
     def plot_bev(
         self,
         *,
@@ -569,19 +532,7 @@ class RollingMap:
     @overload
     def insert(self, points: Frame, /) -> FrameReport: ...
     @overload
-    def insert(
-        self,
-        points: ArrayLike,
-        *,
-        probabilities: ArrayLike | None = None,
-        uncertainty: ArrayLike | None = None,
-        evidence: ArrayLike | None = None,
-        dirichlet: ArrayLike | None = None,
-        logits: ArrayLike | None = None,
-        logit_kind: Literal["softmax", "evidential"] | None = None,
-        labels: ArrayLike | None = None,
-        world_from_sensor: ArrayLike | None = None,
-    ) -> FrameReport:
+    def insert(self, points: ArrayLike, **semantics: Unpack[_Semantics]) -> FrameReport:
         """Adds a scan; see `Map.insert`."""
     def query(self, points: ArrayLike) -> Beliefs:
         """Beliefs at world positions, (N, 3) metres; only the most likely class of each is known."""
@@ -659,24 +610,14 @@ class Baseline:
     @overload
     def insert(self, points: Frame, /) -> FrameReport: ...
     @overload
-    def insert(
-        self,
-        points: ArrayLike,
-        *,
-        probabilities: ArrayLike | None = None,
-        uncertainty: ArrayLike | None = None,
-        evidence: ArrayLike | None = None,
-        dirichlet: ArrayLike | None = None,
-        logits: ArrayLike | None = None,
-        logit_kind: Literal["softmax", "evidential"] | None = None,
-        labels: ArrayLike | None = None,
-        world_from_sensor: ArrayLike | None = None,
-    ) -> FrameReport:
+    def insert(self, points: ArrayLike, **semantics: Unpack[_Semantics]) -> FrameReport:
         """Adds a scan; see `Map.insert`."""
     def query(self, points: ArrayLike) -> Beliefs:
         """Beliefs of the voxels that hold world positions: points (N, 3), metres."""
     def query_bev(self, points: ArrayLike) -> Beliefs:
         """Beliefs of the bird's-eye cells that hold positions: points (N, 2), metres. Needs bev=True."""
+    def view(self, **options: Unpack[_Viewing]) -> Viewer:
+        """Shows the map in the browser; see `view`."""
     def voxels(self) -> Voxels:
         """All voxels that hold evidence."""
     def bev(self) -> Cells:
@@ -709,7 +650,7 @@ class ConvKernels:
     def vertical(self) -> NDArray[np.float64]:
         """Lengths along z, metres: (C,)."""
 
-def train_kernels(
+def train(
     frames: Iterable[Frame],
     *,
     classes: _Classes,
@@ -720,7 +661,49 @@ def train_kernels(
     learning_rate: float = 0.007,
     decay: float = 0.96,
     seed: int = 42,
-) -> tuple[ConvKernels, list[float]]: ...
+) -> tuple[ConvKernels, list[float]]:
+    """Learns ConvBKI's kernels from frames of one drive that have `truth`; returns them and the loss of every epoch."""
+
+class _Viewing(TypedDict, total=False):
+    names: Sequence[str] | None
+    frames: Iterable[Frame] | None
+    trajectory: ArrayLike | None
+    resolution: float | None
+    live: bool
+    host: str
+    port: int
+
+@final
+class Viewer:
+    """A page that shows maps. It is served until `close`, the end of a `with` block, or the end of this object."""
+
+    @property
+    def url(self) -> str:
+        """What to open in a browser."""
+    @property
+    def port(self) -> int:
+        """Port of the page."""
+    @property
+    def closed(self) -> bool:
+        """Whether the page is no longer served."""
+    def open(self) -> bool:
+        """Opens the page in the user's browser, where there is one."""
+    def close(self) -> None:
+        """Stops serving; once is enough."""
+    def __enter__(self) -> Viewer: ...
+    def __exit__(self, *_raised: object) -> None: ...
+
+def view(
+    *maps: Map | Baseline | _Path,
+    names: Sequence[str] | None = None,
+    frames: Iterable[Frame] | None = None,
+    trajectory: ArrayLike | None = None,
+    resolution: float | None = None,
+    live: bool = False,
+    host: str = "127.0.0.1",
+    port: int = 7878,
+) -> Viewer:
+    """Shows one map or two side by side in the browser; `live` follows one map while frames are inserted into it."""
 
 @final
 class Camera:
@@ -896,4 +879,5 @@ def compare(
     held_out: bool,
     network: bool,
 ) -> str: ...
-def run(arguments: Sequence[str]) -> int: ...
+def run(arguments: Sequence[str]) -> int:
+    """Runs a command of the program `e2bki`, as run(["experiment", "table-full"]); returns its exit code."""

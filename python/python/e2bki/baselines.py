@@ -1,14 +1,14 @@
 """The methods that E2-BKI is compared with: the same `insert` and `query` as `e2bki.Map`, on one footing.
 
 Each takes classes (e2bki.Classes or names), and by keyword config (e2bki.Config), bev=True to keep a bird's-eye map too,
-and thinning=(points, cell): at most so many points of a frame per cube of that side in metres.
+and thinning=(points, cell): at most so many points of a frame per cube of that side in metres. ConvBKI takes kernels too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from ._e2bki import Baseline, Classes, Config, ConvKernels, Frame, train_kernels
+from ._e2bki import Baseline, Classes, Config, ConvKernels, train
 
 __all__ = ["ALL", "Baseline", "ConvBki", "ConvKernels", "Dst", "Ebs", "SBki", "SCsm", "SeeCsom", "train"]
 
@@ -23,8 +23,9 @@ class _Method(Baseline):
         config: Config | None = None,
         bev: bool = False,
         thinning: tuple[int, float] | None = None,
+        kernels: ConvKernels | None = None,
     ) -> _Method:
-        return super().__new__(cls, cls._name, classes, config=config, bev=bev, thinning=thinning)
+        return super().__new__(cls, cls._name, classes, config=config, bev=bev, thinning=thinning, kernels=kernels)
 
 
 class SCsm(_Method):
@@ -57,49 +58,11 @@ class Dst(_Method):
     _name = "DST"
 
 
-class ConvBki(Baseline):
+class ConvBki(_Method):
     """ConvBKI: binned probabilities convolved with one kernel per class; `train` learns them (0.5 m if not given)."""
 
-    def __new__(
-        cls,
-        classes: Classes | Sequence[str],
-        *,
-        config: Config | None = None,
-        bev: bool = False,
-        thinning: tuple[int, float] | None = None,
-        kernels: ConvKernels | None = None,
-    ) -> ConvBki:
-        return super().__new__(cls, "ConvBKI", classes, config=config, bev=bev, thinning=thinning, kernels=kernels)
+    _name = "ConvBKI"
 
 
 #: All methods, in the order of the paper's tables.
 ALL = (SCsm, SBki, SeeCsom, ConvBki, Ebs, Dst)
-
-
-def train(
-    frames: Iterable[Frame],
-    *,
-    classes: Classes | Sequence[str],
-    config: Config | None = None,
-    epochs: int = 15,
-    window: int = 10,
-    batch: int = 2,
-    learning_rate: float = 0.007,
-    decay: float = 0.96,
-    seed: int = 42,
-) -> tuple[ConvKernels, list[float]]:
-    """Learns ConvBKI's kernels from frames of one drive that have `truth`.
-
-    Returns the kernels and the loss of every epoch. window: frames of a sample; batch: samples per step.
-    """
-    return train_kernels(
-        frames,
-        classes=classes,
-        config=config,
-        epochs=epochs,
-        window=window,
-        batch=batch,
-        learning_rate=learning_rate,
-        decay=decay,
-        seed=seed,
-    )

@@ -12,13 +12,15 @@ use e2bki_eval::{Asked, Confidence, GroundTruth, Record, View, assess_map, asses
 use e2bki_view::Report;
 
 use crate::config::Parameters;
+use crate::map::live::Live;
+use crate::view::ServeArguments;
 use crate::{report, score, table};
 
 /// Simulate a drive, map it, score the map and write pictures to look at
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki demo\n  e2bki demo --world offroad --frames 100 --network 0.1\n  \
     e2bki demo --set cell_size=0.4 --json demo.json\n  \
-    e2bki demo --report demo.html")]
+    e2bki demo --report demo.html\n  e2bki demo --view")]
 pub(crate) struct Options {
     /// What the world is like: urban or offroad
     #[arg(long, default_value = "urban")]
@@ -38,6 +40,11 @@ pub(crate) struct Options {
     /// Write a report to look at: one HTML file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// Show the map in the browser while it is built, and afterwards
+    #[arg(long)]
+    view: bool,
+    #[command(flatten)]
+    serve: ServeArguments,
     #[command(flatten)]
     parameters: Parameters,
 }
@@ -62,12 +69,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let (mut mapped, mut received, mut kept) = (0, 0, 0);
     let mut became = [0; 5];
     let mut trajectory = Vec::new();
+    let mut live = if options.view { Some(Live::start(options.world.clone(), &map, &options.serve)?) } else { None };
     let bar = table::progress(options.frames, "driving");
     for i in 0..options.frames {
         let frame = drive.frame(i)?;
         trajectory.push(frame.world_from_sensor.translation());
         if i % EVERY == 0 {
             let report = map.insert(&frame.borrow())?;
+            if let Some(live) = &mut live {
+                live.frame(&map, &frame.borrow());
+            }
             timings.add(&report.timings);
             mapped += 1;
             received += report.received;
@@ -158,5 +169,5 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         });
         table::write_json(path, &value)?;
     }
-    Ok(())
+    live.map_or(Ok(()), |live| live.finish(&map))
 }

@@ -1,11 +1,12 @@
-//! `--view`: the map in the browser while it is built.
+//! `--view`: the map in the browser, while it is built and afterwards.
+
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, bail};
-use e2bki::Frame;
-use e2bki_data::Dataset;
-use e2bki_view::{Publisher, Server, Show};
+use e2bki::{Frame, FrameReport, Mapper, SemanticMapper};
+use e2bki_view::{Publisher, Scene, Server, Show};
 
-use super::method::Map;
+use super::method::{Map, build};
 use crate::table;
 use crate::view::ServeArguments;
 
@@ -16,35 +17,74 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    pub(crate) fn start(map: &Map, dataset: &Dataset, serve: &ServeArguments) -> Result<Self> {
-        let Map::Primitives(map) = map else {
-            bail!("--view shows maps of primitives; leave --method out");
-        };
-        let name = format!("{} {}", dataset.format().name(), dataset.sequence());
+    pub(crate) fn start(name: String, map: &Mapper, serve: &ServeArguments) -> Result<Self> {
         let show = Show::growing(name, map.classes().clone(), map.config().clone());
         let server = serve.serve(show.clone())?;
         Ok(Self { server, publisher: Publisher::new(show)? })
     }
 
-    pub(crate) fn frame(&mut self, map: &Map, frame: &Frame<'_>) {
-        if let Map::Primitives(map) = map {
-            self.publisher.frame(map, frame);
-        }
+    pub(crate) fn frame(&mut self, map: &Mapper, frame: &Frame<'_>) {
+        self.publisher.frame(map, frame);
     }
 
     /// Sends what is left and serves until the process is ended.
-    pub(crate) fn finish(self, map: &Map) -> Result<()> {
-        if let Map::Primitives(map) = map {
-            let counts = self.publisher.finish(map);
-            table::line(&format!(
-                "viewer: {} tiles sent, {} dropped for later, {:.0} ms of the mapper's time",
-                counts.sent,
-                counts.dropped,
-                counts.spent.as_secs_f64() * 1e3
-            ))?;
-        }
-        table::line(&format!("still to be seen at {}; Ctrl-C ends it", self.server.url()))?;
-        self.server.wait();
-        Ok(())
+    pub(crate) fn finish(self, map: &Mapper) -> Result<()> {
+        let counts = self.publisher.finish(map);
+        table::line(&format!(
+            "viewer: {} tiles sent, {} dropped for later, {:.0} ms of the mapper's time",
+            counts.sent,
+            counts.dropped,
+            counts.spent.as_secs_f64() * 1e3
+        ))?;
+        until_the_end(self.server)
     }
+}
+
+fn until_the_end(server: Server) -> Result<()> {
+    table::line(&format!("still to be seen at {}; Ctrl-C ends it", server.url()))?;
+    server.wait();
+    Ok(())
+}
+
+/// Another method that maps the same frames, to be seen beside the first.
+pub(crate) struct Beside {
+    name: String,
+    map: Map,
+}
+
+impl Beside {
+    pub(crate) fn new(name: &str, map: &Map) -> Result<Self> {
+        let Map::Primitives(first) = map else {
+            bail!("--beside shows a method beside E2-BKI; leave --method out");
+        };
+        Ok(Self { name: name.into(), map: build(name, first.classes().clone(), first.config())? })
+    }
+
+    pub(crate) fn insert(&mut self, frame: &Frame<'_>) -> e2bki::Result<FrameReport> {
+        self.map.insert(frame)
+    }
+}
+
+/// Shows whole maps, side by side, until the process is ended.
+pub(crate) fn show(
+    name: &str,
+    map: Map,
+    beside: Option<Beside>,
+    trajectory: &[[f64; 3]],
+    serve: &ServeArguments,
+) -> Result<()> {
+    let maps = [Some((name.to_string(), map)), beside.map(|beside| (beside.name, beside.map))];
+    let scenes = maps.into_iter().flatten().map(|(name, map)| scene(name, map, trajectory));
+    let server = serve.serve(Show::of_maps(scenes.collect::<Result<_>>()?))?;
+    until_the_end(server)
+}
+
+fn scene(name: String, map: Map, trajectory: &[[f64; 3]]) -> Result<Scene> {
+    Ok(match map {
+        Map::Primitives(map) => Scene::of_map(name, *map, trajectory.to_vec(), None),
+        Map::Voxels(map) => {
+            let shared: Arc<Mutex<Box<dyn SemanticMapper>>> = Arc::new(Mutex::new(map));
+            Scene::of_voxels(name, shared, trajectory.to_vec())?
+        }
+    })
 }

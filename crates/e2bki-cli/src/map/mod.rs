@@ -1,7 +1,7 @@
 //! `e2bki map`: a dataset folder in, a map out.
 
 mod html;
-mod live;
+pub(crate) mod live;
 mod method;
 mod report;
 mod write;
@@ -30,6 +30,7 @@ const AHEAD: usize = 3;
     e2bki map kitti360 --semantics logits:espnetv2_pred --frames 3000..3025 -o map.ply\n  \
     e2bki map rellis3d --every 5 --max-range 30 --json map.json\n  \
     e2bki map kitti360 --view --report map.html\n  \
+    e2bki map kitti360 --view --beside s-bki\n  \
     e2bki map drive --semantics ground-truth --method s-bki --resolution 0.1\n\n\
     Sources of semantics: ground-truth (labels of points, else of pixels), ground-truth-2d, ground-truth-3d,\n\
     labels:FOLDER (.label, .npy or .png), logits:FOLDER, evidential-logits:FOLDER, evidence:FOLDER, dirichlet:FOLDER,\n\
@@ -70,9 +71,12 @@ pub(crate) struct Options {
     /// Write a report to look at: one HTML file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
-    /// Show the map in the browser while it is built, and afterwards
+    /// Show the map in the browser: while it is built (e2bki alone), and afterwards
     #[arg(long)]
     view: bool,
+    /// Map with another method too, and show both side by side
+    #[arg(long, value_name = "METHOD", requires = "view")]
+    beside: Option<String>,
     #[command(flatten)]
     serve: ServeArguments,
     #[command(flatten)]
@@ -110,7 +114,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         eprintln!("note: {note}");
     }
 
-    let mut live = if options.view { Some(live::Live::start(&map, &dataset, &options.serve)?) } else { None };
+    let mut beside = options.beside.as_deref().map(|name| live::Beside::new(name, &map)).transpose()?;
+    let mut live = match &map {
+        method::Map::Primitives(map) if options.view && beside.is_none() => {
+            let name = format!("{} {}", dataset.format().name(), dataset.sequence());
+            Some(live::Live::start(name, map, &options.serve)?)
+        }
+        _ => None,
+    };
     let mut trajectory = Vec::new();
     let mut account = Account::new(chosen.len());
     let bar = report::bar(chosen.len());
@@ -122,8 +133,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let report = map.insert(&frame.frame())?;
         account.add(&frame, &report);
         trajectory.push(frame.frame().world_from_sensor.translation());
-        if let Some(live) = &mut live {
-            live.frame(&map, &frame.frame());
+        if let (Some(live), method::Map::Primitives(map)) = (&mut live, &map) {
+            live.frame(map, &frame.frame());
+        }
+        if let Some(beside) = &mut beside {
+            beside.insert(&frame.frame())?;
         }
         bar.set_message(account.live());
         bar.inc(1);
@@ -143,8 +157,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(path) = &options.json {
         table::write_json(path, &account.to_json(&dataset, &map, &options.method))?;
     }
-    match live {
-        Some(live) => live.finish(&map),
-        None => Ok(()),
+    match (live, map) {
+        (Some(live), method::Map::Primitives(map)) => live.finish(&map),
+        (_, map) if options.view => live::show(&options.method, map, beside, &trajectory, &options.serve),
+        _ => Ok(()),
     }
 }
