@@ -154,6 +154,12 @@ fn pack(old: Option<&Packed>, stale: &Mask, scratch: &Scratch, voxels: &mut Vec<
     let mut kept_before = old.map_or(&[][..], |old| &old.voxels);
     for (row, stale) in stale.0.iter().enumerate() {
         let kept = old.map_or(0, |old| old.mask.0[row]);
+        if *stale == 0 {
+            let (row_kept, rest) = kept_before.split_at(kept.count_ones() as usize);
+            voxels.extend_from_slice(row_kept);
+            (mask.0[row], kept_before) = (kept, rest);
+            continue;
+        }
         // Where nothing reaches any more, only what was not asked about stays.
         let mut candidates = if reached.is_some() { stale | kept } else { kept };
         while candidates != 0 {
@@ -172,7 +178,7 @@ fn pack(old: Option<&Packed>, stale: &Mask, scratch: &Scratch, voxels: &mut Vec<
             }
         }
         // Only rows that were asked about have places.
-        first += if *stale == 0 { 0 } else { SIDE as usize };
+        first += SIDE as usize;
     }
     (mask, voxels.as_slice().into())
 }
