@@ -117,10 +117,19 @@ fn execute(command: Command) -> u8 {
             1
         }
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", with_causes(&error));
             2
         }
     }
+}
+
+/// An error and its causes, without those that a message before them has in it already.
+fn with_causes(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.as_str() {
+        "" => cause,
+        known if known.contains(&cause) => text,
+        known => format!("{known}: {cause}"),
+    })
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -127,7 +127,11 @@ fn salvage_file(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
         match decoded {
             Ok(tile) => states.push((format!("tile {:?}", info.tile), tile)),
             Err(error) => {
-                lost.push((u64::from(info.rows), format!("tile {:?} at byte {at}: {error}", info.tile)));
+                let why = match error {
+                    Error::Damaged { what, .. } => what,
+                    other => other.to_string(),
+                };
+                lost.push((u64::from(info.rows), format!("tile {:?} at byte {at}: {why}", info.tile)));
             }
         }
     }
