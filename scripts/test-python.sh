@@ -18,7 +18,7 @@ pip() { "$venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
 pip download --no-deps --dest "$target/python-probe" maturin 2> /dev/null || skip "the package index cannot be reached"
 rm -rf "$target/python-probe"
 
-# Release, as users get it; what `cargo run --release` has compiled already is used again.
+# Release, as users get it. Its dependencies bring other features along, so `cargo run --release` has compiled little of it.
 pip install "./python[test]"
 cd python
 "$venv/bin/python" -m pytest -q "$@"

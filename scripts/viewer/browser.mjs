@@ -4,7 +4,11 @@ import { execFileSync } from "node:child_process";
 import { OUT, PATIENCE, PROGRAM, launch, look, open, ready, serve, slide, target, until } from "./harness.mjs";
 
 const { MAP, DRIVE, REPORT } = process.env;
+// Large voxels: there is no graphics card to draw many small ones.
+const SHOWN = ["--points", DRIVE, "--resolution", "0.5"];
 const browser = await launch(), problems = [];
+/// Few corners: what is tested is what is drawn, not how fine.
+const sparing = (page) => until(page, () => window.viewer && (window.viewer.state.budget = 1.5e5) && (window.viewer.state.playMs = 500));
 const picture = (page, name) => page.screenshot({ path: `${OUT}/${name}.png` });
 const shown = (page) => page.evaluate(() => [window.viewer.state.shown, window.viewer.state.all]);
 const number = (text) => Number(text.replaceAll(",", ""));
@@ -17,13 +21,12 @@ async function test(name, work) {
   console.log(`ok: ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`);
 }
 
-let viewer = serve("view", MAP, "--points", DRIVE, "--port", "0"), page;
+let viewer = serve("view", MAP, ...SHOWN, "--port", "0"), page;
 try {
   const url = await viewer.url;
   await test("the page loads and draws the whole map", async () => {
     page = await open(browser, url, problems);
-    // Few corners: what is tested is what is drawn, not how fine.
-    await until(page, () => window.viewer && (window.viewer.state.budget = 4e5));
+    await sparing(page);
     await ready(page);
     const seen = await look(page);
     assert.ok(seen.drawn > 0.05 && seen.colors > 20, JSON.stringify(seen));
@@ -109,7 +112,7 @@ try {
   await test("a lost program comes back", async () => {
     await viewer.end();
     await until(page, () => document.getElementById("state").classList.contains("lost"));
-    viewer = serve("view", MAP, "--points", DRIVE, "--port", new URL(url).port);
+    viewer = serve("view", MAP, ...SHOWN, "--port", new URL(url).port);
     assert.equal(await viewer.url, url);
     await until(page, () => !document.getElementById("state").classList.contains("lost"));
     await ready(page);
@@ -119,8 +122,9 @@ try {
   await page.close();
 
   await test("two methods side by side, with one camera", async () => {
-    const two = serve("map", DRIVE, "--view", "--beside", "s-bki", "--port", "0");
-    const page = await open(browser, await two.url, problems, [1100, 560]);
+    const two = serve("map", DRIVE, "--view", "--beside", "s-bki", "--resolution", "0.5", "--port", "0");
+    const page = await open(browser, await two.url, problems, [800, 400]);
+    await sparing(page);
     await ready(page);
     for (const half of [[0.25, 0.5], [0.5, 1]]) assert.ok((await look(page, ...half)).drawn > 0.02, `half ${half}`);
     await page.mouse.click(...(await target(page, 0.5, 1)));
@@ -133,6 +137,7 @@ try {
   await test("a running mapper is followed to its end", async () => {
     const run = serve("demo", "--frames", "10", "--out", `${OUT}/live`, "--view", "--port", "0");
     const page = await open(browser, await run.url, problems);
+    await sparing(page);
     await until(page, () => document.getElementById("state").textContent === "complete");
     await ready(page);
     assert.equal((await shown(page))[1], json("info", `${OUT}/live/map.e2bki`).primitives);

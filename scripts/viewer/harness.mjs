@@ -38,7 +38,7 @@ export const until = (page, test, ...words) => page.waitForFunction(test, { time
 export const ready = (page) => until(page, () => window.viewer?.ready());
 
 /// Opens a page; what the browser complains about goes into `problems`.
-export async function open(browser, url, problems, [width, height] = [900, 560]) {
+export async function open(browser, url, problems, [width, height] = [640, 420]) {
   const page = await browser.newPage();
   await page.setViewport({ width, height });
   page.on("console", (message) => { if (["error", "warn"].includes(message.type())) problems.push(message.text()); });

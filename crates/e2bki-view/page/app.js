@@ -15,9 +15,8 @@ const cameras = new Cameras(canvas);
 const shared = {
   mode: { value: 0 }, range: { value: [0, 1] }, threshold: { value: 1 }, time: { value: 1 }, pixels: { value: 1 }, flat_view: { value: false }, picking: { value: false },
 };
-const PLAY_MS = 12_000;   // the whole timeline
 const markers = [];
-const state = { maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 2e6, firstTile: null, firstDrawn: null, complete: null, playing: null, live: false };
+const state = { maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 2e6, firstTile: null, firstDrawn: null, complete: null, playing: null, playMs: 12_000, live: false };
 const pick = (x, y) => (state.maps.length ? pickFrom({ renderer, cameras, shared, maps: state.maps }, x, y) : null);
 let beliefs = [], asking = 0;
 
@@ -228,7 +227,7 @@ $("play").onclick = () => {
   const run = state.playing = { from, begun: performance.now() };
   const step = (now) => {
     if (state.playing !== run) { $("play").textContent = "▶"; return; }
-    $("time").value = Math.min(1, run.from + (now - run.begun) / PLAY_MS);
+    $("time").value = Math.min(1, run.from + (now - run.begun) / state.playMs);
     $("time").dispatchEvent(new Event("input"));
     if (shared.time.value >= 1) state.playing = null;
     requestAnimationFrame(step);

@@ -24,8 +24,9 @@ function bar(name, share, color) {
   return row;
 }
 
-function belief(about, said) {
+function belief(about, said, named) {
   const box = element("div");
+  if (named) box.append(element("p", about.name, { className: "map" }));
   const color = said.observed ? css(about.classes[said.label].color) : "#444";
   const heading = element("h2");
   const swatch = element("span", undefined, { className: "swatch" });
@@ -46,7 +47,8 @@ function belief(about, said) {
     const all = said.alpha.map((alpha, i) => [alpha / said.strength, i]).sort((a, b) => b[0] - a[0]);
     for (const [share, i] of all.slice(0, 8)) if (share >= 0.001) box.append(bar(about.classes[i].name, share, css(about.classes[i].color)));
   }
-  box.append(element("p", said.involved ? `${said.involved} primitive${said.involved > 1 ? "s" : ""} reach${said.involved > 1 ? "" : "es"} here:` : "no primitive reaches here"));
+  // Methods without primitives have only voxels to tell of.
+  if (said.involved !== undefined) box.append(element("p", said.involved ? `${said.involved} primitive${said.involved > 1 ? "s" : ""} reach${said.involved > 1 ? "" : "es"} here:` : "no primitive reaches here"));
   if (said.involved) {
     const table = element("table"), head = element("tr");
     for (const name of ["class", "k", "points", "u", "range m"]) head.append(element("th", name));
@@ -63,7 +65,7 @@ function belief(about, said) {
 
 /// Shows the beliefs of every map at a place.
 export function showBeliefs(maps, beliefs) {
-  const boxes = beliefs.map((said, i) => said && belief(maps[i].about, said)).filter(Boolean);
+  const boxes = beliefs.map((said, i) => said && belief(maps[i].about, said, maps.length > 1)).filter(Boolean);
   $("answers").replaceChildren(...boxes);
   $("belief").classList.toggle("wide", boxes.length > 1);
   $("belief").hidden = boxes.length === 0;
