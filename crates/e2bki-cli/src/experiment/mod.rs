@@ -6,6 +6,8 @@ mod clustering;
 mod context;
 mod conv;
 mod dataset;
+mod disturb;
+mod leaderboard;
 mod maps;
 mod method;
 mod paper;
@@ -18,6 +20,8 @@ mod speed;
 mod state;
 mod study;
 mod tables;
+mod uncertainty;
+mod volume;
 
 use std::path::PathBuf;
 

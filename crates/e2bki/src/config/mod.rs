@@ -7,7 +7,7 @@ mod fields;
 mod presets;
 mod text;
 
-pub use choices::{ClusterCount, Clustering, Distance, Gate, Gated, Posterior, Refinement, Shape, Sparsity};
+pub use choices::{ClusterCount, Clustering, Distance, Doubt, Gate, Gated, Posterior, Refinement, Shape, Sparsity};
 pub use fields::{Field, fields};
 pub use presets::PRESETS;
 
@@ -34,6 +34,18 @@ pub struct Config {
     pub uncertainty_sensitivity: f64,
     /// Correlation ρ between the errors of a primitive's points: w points are w/(1 + ρ(w−1)) independent witnesses.
     pub correlation: f64,
+    /// The same for a primitive's weight in the posterior: 1 counts every primitive once, 0 every point.
+    pub vote_correlation: f64,
+    /// What the semantic part of the uncertainty is.
+    pub doubt: Doubt,
+    /// Independent witnesses that all primitives at a place are worth, with [`Doubt::Conflict`].
+    pub agreement: f64,
+    /// x
+    pub place_correlation: f64,
+    /// x
+    pub reach_growth: f64,
+    /// x
+    pub class_trust: f64,
     /// Which primitives of a frame are too uncertain to keep.
     pub gate: Gate,
     /// Share of a frame's most uncertain primitives that the dynamic gate drops (paper: ũ).
@@ -88,6 +100,8 @@ pub struct Config {
     pub label_strength: f64,
     /// Side of the cube in which a hard label's neighbours are counted, metres.
     pub label_neighbourhood: f64,
+    /// Share of a point's opinion that comes from its neighbours in the scan.
+    pub context: f64,
     /// Whether the voxel view is kept up to date with every frame.
     pub live_voxels: bool,
     /// Seed of the random choices in clustering.
@@ -104,6 +118,12 @@ impl Default for Config {
             prior: 0.001,
             uncertainty_sensitivity: 0.75,
             correlation: 0.4,
+            vote_correlation: 1.0,
+            doubt: Doubt::Ignorance,
+            agreement: 1.0,
+            place_correlation: 1.0,
+            reach_growth: 0.0,
+            class_trust: 0.0,
             gate: Gate::Dynamic,
             drop_uncertain: 0.1,
             max_uncertainty: 0.9,
@@ -131,6 +151,7 @@ impl Default for Config {
             max_range: f64::INFINITY,
             label_strength: 3.0,
             label_neighbourhood: 0.4,
+            context: 0.0,
             live_voxels: true,
             seed: 0,
             threads: 0,

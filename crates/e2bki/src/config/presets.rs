@@ -1,6 +1,6 @@
 //! Named starting points.
 
-use super::{ClusterCount, Clustering, Config};
+use super::{ClusterCount, Clustering, Config, Doubt};
 use crate::error::{Error, Result};
 
 /// Names of the presets, with what they are for.
@@ -17,6 +17,9 @@ impl Config {
             clustering: Clustering::KMeans,
             merge: true,
             correlation: 0.0,
+            vote_correlation: 1.0,
+            doubt: Doubt::Ignorance,
+            context: 0.0,
             cluster_count: ClusterCount::Total,
             clusters,
             ..Self::default()

@@ -192,11 +192,12 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
             hits.clear(core, self.distance);
             self.places.within(core, hits);
             let probability = self.set.probability(*slot);
+            let votes = self.set.recipe().votes(core);
             let (of_classes, of_all) = share.split_at_mut(classes.len());
             for (share, class) in of_classes.iter_mut().zip(&*classes) {
-                *share = probability[usize::from(*class)];
+                *share = votes * probability[usize::from(*class)];
             }
-            of_all[..2].copy_from_slice(&[1.0, core.uncertainty]);
+            of_all[..2].copy_from_slice(&[votes, votes * core.uncertainty]);
             add_primitive(simd, core, share, hits, self.distance, sums);
         }
     }
