@@ -13,7 +13,7 @@ use super::method::{OURS, OURS_PAPER};
 use super::show;
 use super::study::Study;
 
-const SIMULATED: [Standard; 3] = [Standard::RellisLike, Standard::OffroadLike, Standard::KittiLike];
+pub(super) const SIMULATED: [Standard; 3] = [Standard::RellisLike, Standard::OffroadLike, Standard::KittiLike];
 const VIEWS: [View; 3] = [View::Voxel, View::Bev, View::Continuous];
 
 /// Real recordings below the data folder: name, folder, semantics, and the first frame that no setting was chosen on.
@@ -41,6 +41,17 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
     )?;
     context.table(&margins(&records))?;
     context.figure(&figure(&records))
+}
+
+/// The real frames that settings were chosen on, where they are there.
+pub(super) fn tuning_half(context: &mut Context) -> Result<Option<Dataset>> {
+    let part = real_parts(context).find(|part| part.frames.start > 0);
+    let first_half =
+        |part: Part| Part { name: format!("{}, first half", part.name), frames: 0..part.frames.start, ..part };
+    match part.map(first_half) {
+        Some(part) if part.folder.is_dir() => Ok(Some(Dataset::part(part)?)),
+        _ => Ok(None),
+    }
 }
 
 /// Every dataset there is; says which are not.
@@ -113,7 +124,8 @@ const COLUMNS: [Column; 5] = [
 
 /// Our default against the best of the others, dataset by dataset and view by view.
 fn margins(records: &[Record]) -> Table {
-    let heading = ["dataset", "view", "against"].into_iter().chain(COLUMNS.map(|(name, ..)| name)).chain(["ECE : S-BKI"]);
+    let heading =
+        ["dataset", "view", "against"].into_iter().chain(COLUMNS.map(|(name, ..)| name)).chain(["ECE : S-BKI"]);
     let mut table = Table::new(heading);
     let mut groups: Vec<(&str, View)> = records.iter().map(|r| (r.dataset.as_str(), r.view)).collect();
     groups.dedup();
@@ -144,8 +156,7 @@ fn figure(records: &[Record]) -> Figure {
     names.dedup();
     let mut panels = Vec::new();
     for name in names {
-        let of: Vec<Record> =
-            records.iter().filter(|r| r.dataset == name && r.view == View::Voxel).cloned().collect();
+        let of: Vec<Record> = records.iter().filter(|r| r.dataset == name && r.view == View::Voxel).cloned().collect();
         panels.extend(show::panels(name, &of));
     }
     let ticks: Vec<String> = COLUMNS.iter().map(|(name, ..)| name.to_string()).collect();

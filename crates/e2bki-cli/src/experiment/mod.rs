@@ -12,6 +12,7 @@ mod maps;
 mod method;
 mod paper;
 mod parameters;
+mod parts;
 mod registry;
 mod robustness;
 mod scale;

@@ -67,7 +67,8 @@ fn histogram(dataset: &Dataset, config: &Config) -> Result<[f64; BINS.len()]> {
 fn reliability(records: &[Record]) -> Table {
     let ends: Vec<usize> = (1..=e2bki_eval::BINS).collect();
     let heading = ends.iter().map(|end| format!("≤ {:.0}", 100.0 * *end as f64 / e2bki_eval::BINS as f64));
-    let mut rows = Table::new(["right % by confidence".to_string()].into_iter().chain(heading).chain(["BS".into(), "ECE".into()]));
+    let mut rows =
+        Table::new(["right % by confidence".to_string()].into_iter().chain(heading).chain(["BS".into(), "ECE".into()]));
     for record in records {
         let cell = |end: &usize| {
             let wide = 100.0 / e2bki_eval::BINS as f64;

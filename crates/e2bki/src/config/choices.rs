@@ -44,7 +44,7 @@ choice!(
     Doubt {
         /// The mean of the primitives' own uncertainty, as in the paper.
         Ignorance = "ignorance",
-        /// All that is not committed to the most likely class: ignorance, and belief in other classes.
+        /// The probability that the most likely class is wrong: ignorance, and belief in other classes.
         Conflict = "conflict",
     }
 );

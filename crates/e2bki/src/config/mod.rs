@@ -32,6 +32,8 @@ pub struct Config {
     pub prior: f64,
     /// Scale of the kernel's reach ℓβe^{1−u} (paper: β).
     pub uncertainty_sensitivity: f64,
+    /// How much farther the kernel reaches for every 10 m of range, up to 50 m: the beams spread.
+    pub reach_growth: f64,
     /// Correlation ρ between the errors of a primitive's points: w points are w/(1 + ρ(w−1)) independent witnesses.
     pub correlation: f64,
     /// The same for a primitive's weight in the posterior: 1 counts every primitive once, 0 every point.
@@ -40,12 +42,6 @@ pub struct Config {
     pub doubt: Doubt,
     /// Independent witnesses that all primitives at a place are worth, with [`Doubt::Conflict`].
     pub agreement: f64,
-    /// x
-    pub place_correlation: f64,
-    /// x
-    pub reach_growth: f64,
-    /// x
-    pub class_trust: f64,
     /// Which primitives of a frame are too uncertain to keep.
     pub gate: Gate,
     /// Share of a frame's most uncertain primitives that the dynamic gate drops (paper: ũ).
@@ -98,10 +94,12 @@ pub struct Config {
     pub max_range: f64,
     /// Belief-to-ignorance ratio b/u that a hard label gets when all its neighbours agree.
     pub label_strength: f64,
-    /// Side of the cube in which a hard label's neighbours are counted, metres.
+    /// Side of the cubes in which a point's neighbours are counted, metres.
     pub label_neighbourhood: f64,
     /// Share of a point's opinion that comes from its neighbours in the scan.
     pub context: f64,
+    /// How much less classes count whose points stand alone among others; 0: all the same.
+    pub class_trust: f64,
     /// Whether the voxel view is kept up to date with every frame.
     pub live_voxels: bool,
     /// Seed of the random choices in clustering.
@@ -116,16 +114,14 @@ impl Default for Config {
             resolution: 0.2,
             length_scale: 0.2,
             prior: 0.001,
-            uncertainty_sensitivity: 0.75,
-            correlation: 0.4,
-            vote_correlation: 1.0,
-            doubt: Doubt::Ignorance,
-            agreement: 1.0,
-            place_correlation: 1.0,
-            reach_growth: 0.0,
-            class_trust: 0.0,
+            uncertainty_sensitivity: 0.7,
+            reach_growth: 0.1,
+            correlation: 0.2,
+            vote_correlation: 0.1,
+            doubt: Doubt::Conflict,
+            agreement: 1.5,
             gate: Gate::Dynamic,
-            drop_uncertain: 0.1,
+            drop_uncertain: 0.05,
             max_uncertainty: 0.9,
             gated: Gated::Drop,
             prune: true,
@@ -149,9 +145,10 @@ impl Default for Config {
             sparsity: Sparsity::Literal,
             min_range: 0.0,
             max_range: f64::INFINITY,
-            label_strength: 3.0,
+            label_strength: 2.0,
             label_neighbourhood: 0.4,
-            context: 0.0,
+            context: 0.8,
+            class_trust: 1.0,
             live_voxels: true,
             seed: 0,
             threads: 0,

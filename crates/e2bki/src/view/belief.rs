@@ -13,12 +13,17 @@ pub(crate) struct Terms {
     pub(crate) sparsity: Sparsity,
     pub(crate) doubt: Doubt,
     pub(crate) agreement: f64,
-    pub(crate) place_correlation: f64,
 }
 
 impl Terms {
     pub(crate) fn new(classes: usize, config: &Config) -> Self {
-        Self { classes, prior: config.prior, sparsity: config.sparsity, doubt: config.doubt, agreement: config.agreement, place_correlation: config.place_correlation }
+        Self {
+            classes,
+            prior: config.prior,
+            sparsity: config.sparsity,
+            doubt: config.doubt,
+            agreement: config.agreement,
+        }
     }
 
     /// Values kept per place: Σ k p of every class, Σ k, Σ k u.
@@ -91,8 +96,8 @@ impl Belief {
         p * (1.0 - p).max(0.0) / (self.strength() + 1.0)
     }
 
-    /// Semantic uncertainty: the kernel-weighted mean of the primitives' u or, with [`Doubt::Conflict`], of all that they
-    /// do not commit to the label; 1 where nothing was observed.
+    /// Semantic uncertainty: the kernel-weighted mean of the primitives' u or, with [`Doubt::Conflict`], of the
+    /// probability that the label is wrong; 1 where nothing was observed.
     pub fn semantic_uncertainty(&self) -> f64 {
         if !self.observed() {
             return 1.0;
@@ -100,11 +105,10 @@ impl Belief {
         let ignorance = f64::from(self.weighted_uncertainty) / f64::from(self.evidence);
         match self.terms.doubt {
             Doubt::Ignorance => ignorance,
+            // The odds of the label, as so many independent witnesses of the mean opinion would have them.
             Doubt::Conflict => {
                 let expected = (f64::from(self.label_evidence) / f64::from(self.evidence)).clamp(0.0, 1.0);
-                let m = f64::from(self.evidence);
-                let a = self.terms.agreement * m / (1.0 + self.terms.place_correlation * (m - 1.0));
-                let (yes, no) = (power(expected, a), power(1.0 - expected, a));
+                let (yes, no) = (power(expected, self.terms.agreement), power(1.0 - expected, self.terms.agreement));
                 no / (yes + no)
             }
         }
@@ -136,6 +140,7 @@ impl Belief {
     }
 }
 
+/// A power of a number from 0 to 1, the same on every machine.
 fn power(base: f64, exponent: f64) -> f64 {
     if base > 0.0 { crate::maths::exp(exponent * crate::maths::ln(base)) } else { 0.0 }
 }
@@ -155,7 +160,7 @@ impl Beliefs {
     /// Beliefs of another method: for every place a row of Σ k p of every class, Σ k and Σ k u (all zero where nothing
     /// was observed). What is left of an incomplete row is dropped.
     pub fn from_sums(classes: usize, prior: f64, sparsity: Sparsity, mut sums: Vec<f32>) -> Self {
-        let terms = Terms { classes, prior, sparsity, doubt: Doubt::Ignorance, agreement: 1.0, place_correlation: 1.0 };
+        let terms = Terms { classes, prior, sparsity, doubt: Doubt::Ignorance, agreement: 1.0 };
         sums.truncate(sums.len() / terms.stride() * terms.stride());
         Self { terms, sums }
     }
