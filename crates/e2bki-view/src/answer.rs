@@ -42,5 +42,5 @@ pub fn answer(map: &Mapper, at: [f64; 3]) -> Value {
 fn kernel(map: &Mapper, primitive: &Primitive<'_>, at: [f64; 3]) -> f64 {
     let d = primitive.ellipsoid().distance(at);
     let d = if map.config().distance == Distance::Squared { d * d } else { d };
-    sparse_kernel(d, primitive.reach())
+    primitive.votes() * sparse_kernel(d, primitive.reach())
 }

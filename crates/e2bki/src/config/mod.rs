@@ -13,6 +13,9 @@ pub use presets::PRESETS;
 
 use crate::error::{Error, Result};
 
+/// Tens of metres of range beyond which the reach grows no more.
+pub(crate) const MOST_SPREAD: f64 = 5.0;
+
 /// Parameters of a mapper. Read one with [`Config::from_toml`], or start from [`Config::default`] or [`Config::preset`].
 ///
 /// ```
@@ -179,7 +182,17 @@ impl Config {
         Ok(())
     }
 
-    /// The kernel's reach ℓβe^{1−u} for a primitive of uncertainty `u`, metres.
+    /// Longest reach that the kernel of any primitive has, metres.
+    pub fn longest_reach(&self) -> f64 {
+        self.reach(0.0) * self.spread(f64::INFINITY)
+    }
+
+    /// How many times farther the kernel of a primitive reaches that was seen from `range` metres: the beams spread.
+    pub fn spread(&self, range: f64) -> f64 {
+        1.0 + self.reach_growth * (0.1 * range).min(MOST_SPREAD)
+    }
+
+    /// The kernel's reach ℓβe^{1−u} for a primitive of uncertainty `u` seen from nearby, metres.
     pub fn reach(&self, u: f64) -> f64 {
         self.length_scale * self.uncertainty_sensitivity * crate::maths::exp(1.0 - u)
     }

@@ -5,9 +5,6 @@ use crate::config::{Config, Distance, Shape};
 use crate::maths::{exp, mahalanobis_threshold_2d, mahalanobis_threshold_3d};
 use crate::primitive::{Ellipsoid, Form, opinion_of, witnesses_per_point};
 
-/// Tens of metres of range beyond which the reach grows no more.
-const MOST_SPREAD: f64 = 5.0;
-
 /// How sums become an ellipsoid, an opinion and a kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Recipe {
@@ -55,7 +52,7 @@ impl Recipe {
 
     /// The kernel of a judged primitive.
     pub(crate) fn form_of(&self, core: &Core) -> Form {
-        let spread = 1.0 + self.growth * (0.1 * core.sums.mean_range()).min(MOST_SPREAD);
+        let spread = 1.0 + self.growth * (0.1 * core.sums.mean_range()).min(crate::config::MOST_SPREAD);
         let reach = if core.muted { 0.0 } else { self.reach * exp(1.0 - f64::from(core.uncertainty)) * spread };
         Form::new(&self.ellipsoid(core), reach, self.distance)
     }
