@@ -17,6 +17,12 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
+    /// Opens a folder with given semantics, and ground truth where there is some.
+    pub(crate) fn with_semantics(folder: &Path, semantics: SemanticsSource) -> Result<Self> {
+        let options = OpenOptions { semantics, ground_truth: GroundTruth::Auto, ..OpenOptions::default() };
+        Ok(Self { folder: folder.into(), dataset: Dataset::open(folder, &options)? })
+    }
+
     /// Opens a folder: with the label files in `predictions` where there are such, else with its own labels.
     pub(crate) fn open(folder: &Path) -> Result<Self> {
         let predicted = OpenOptions {
@@ -35,10 +41,6 @@ impl Recording {
 
     pub(crate) fn len(&self) -> usize {
         self.dataset.len()
-    }
-
-    pub(crate) fn folder(&self) -> &Path {
-        &self.folder
     }
 
     pub(crate) fn classes(&self) -> &ClassSet {

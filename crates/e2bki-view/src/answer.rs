@@ -49,5 +49,5 @@ pub(crate) fn belief(classes: &ClassSet, beliefs: &Beliefs, at: [f64; 3]) -> Val
 fn kernel(map: &Mapper, primitive: &Primitive<'_>, at: [f64; 3]) -> f64 {
     let d = primitive.ellipsoid().distance(at);
     let d = if map.config().distance == Distance::Squared { d * d } else { d };
-    sparse_kernel(d, primitive.reach())
+    primitive.votes() * sparse_kernel(d, primitive.reach())
 }

@@ -82,7 +82,12 @@ impl<'a> Primitive<'a> {
         PrimitiveState { id: core.id, muted: core.muted, sums: core.sums, log_evidence }
     }
 
-    /// Kernel reach ℓβe^{1−u}, metres; 0 for a muted primitive.
+    /// How much it counts in the posterior: as many times as it has independent witnesses.
+    pub fn votes(&self) -> f64 {
+        f64::from(self.set.recipe().votes(self.set.core(self.slot)))
+    }
+
+    /// Kernel reach ℓβe^{1−u}, longer for what was seen from afar, metres; 0 for a muted primitive.
     pub fn reach(&self) -> f64 {
         f64::from(self.set.core(self.slot).form.reach)
     }

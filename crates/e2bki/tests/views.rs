@@ -5,8 +5,9 @@
 mod common;
 
 use common::*;
+use e2bki::config::Doubt;
 use e2bki::kernel::sparse_kernel;
-use e2bki::{Config, Mapper};
+use e2bki::{Config, Mapper, Primitive};
 use proptest::prelude::*;
 
 /// α at a point by brute force over all primitives, in f64 and from the public formulas alone.
@@ -14,7 +15,7 @@ fn brute_force(map: &Mapper, x: [f64; 3]) -> (Vec<f64>, f64, f64) {
     let mut alpha = vec![map.config().prior; map.classes().len()];
     let (mut mass, mut weighted) = (0.0, 0.0);
     for p in map.primitives() {
-        let k = sparse_kernel(p.ellipsoid().distance(x), map.config().reach(p.uncertainty()));
+        let k = votes_of(map, &p) * sparse_kernel(p.ellipsoid().distance(x), reach_of(map, &p));
         for (a, q) in alpha.iter_mut().zip(p.probability()) {
             *a += k * f64::from(*q);
         }
@@ -22,6 +23,26 @@ fn brute_force(map: &Mapper, x: [f64; 3]) -> (Vec<f64>, f64, f64) {
         weighted += k * p.uncertainty();
     }
     (alpha, mass, weighted)
+}
+
+/// Witnesses that a primitive's points are worth, by the formula.
+fn votes_of(map: &Mapper, p: &Primitive<'_>) -> f64 {
+    p.weight() / (1.0 + map.config().vote_correlation * (p.weight() - 1.0))
+}
+
+/// Reach of a primitive's kernel, by the formula.
+fn reach_of(map: &Mapper, p: &Primitive<'_>) -> f64 {
+    map.config().reach(p.uncertainty()) * (1.0 + map.config().reach_growth * (p.range() / 10.0).min(5.0))
+}
+
+/// What the semantic uncertainty is in the configured form.
+fn doubt(map: &Mapper, alpha: &[f64], mass: f64, weighted: f64) -> f64 {
+    if map.config().doubt == Doubt::Ignorance {
+        return weighted / mass;
+    }
+    let share = (alpha.iter().copied().fold(0.0, f64::max) - map.config().prior) / mass;
+    let power = |v: f64| v.max(0.0).powf(map.config().agreement);
+    power(1.0 - share) / (power(share) + power(1.0 - share))
 }
 
 fn queries(count: usize) -> Vec<[f64; 3]> {
@@ -46,7 +67,7 @@ fn assert_posterior_is_brute_force(map: &Mapper, points: &[[f64; 3]]) {
         assert!((belief.strength() - strength).abs() < 2e-4 * (1.0 + strength));
         if mass > 1e-3 {
             assert!(belief.observed());
-            assert!((belief.semantic_uncertainty() - weighted / mass).abs() < 1e-3);
+            assert!((belief.semantic_uncertainty() - doubt(map, &alpha, mass, weighted)).abs() < 1e-3);
             let sparsity = (classes - 1.0) / (classes * classes * (strength + 1.0));
             assert!((belief.sparsity_literal() - sparsity).abs() < 1e-4);
             let p = alpha.iter().copied().fold(0.0, f64::max) / strength;
@@ -66,6 +87,7 @@ fn posterior_equals_brute_force_over_all_primitives() {
         Config::default(),
         Config { clustering: e2bki::config::Clustering::KMeans, ..Config::default() },
         Config { shape: e2bki::config::Shape::Sphere, ..Config::default() },
+        Config::preset("paper-urban").unwrap(),
     ] {
         let (map, _) = map_of(&drive(3, 3000), &config);
         assert_posterior_is_brute_force(&map, &queries(1500));
@@ -141,7 +163,7 @@ fn birds_eye_cells_equal_the_query_and_the_planar_brute_force() {
             let mean = [p.mean()[0], p.mean()[1], 0.0];
             let flat =
                 e2bki::primitive::Ellipsoid::of_gaussian(mean, [xx, yy, 0.0, xy, 0.0, 0.0], tau, map.config().shape);
-            let k = sparse_kernel(flat.distance([center[0], center[1], 0.0]), map.config().reach(p.uncertainty()));
+            let k = votes_of(&map, &p) * sparse_kernel(flat.distance([center[0], center[1], 0.0]), reach_of(&map, &p));
             alpha.iter_mut().zip(p.probability()).for_each(|(a, q)| *a += k * f64::from(*q));
         }
         for (ours, theirs) in cells.beliefs.alpha(i).zip(&alpha) {

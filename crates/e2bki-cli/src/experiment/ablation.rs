@@ -77,7 +77,7 @@ fn score_row(name: &str, record: &Record) -> Vec<String> {
 
 /// From S-BKI to E2-BKI, part by part.
 fn steps(context: &mut Context, dataset: &Dataset, every: usize) -> Result<Vec<Method>> {
-    let config = context.config();
+    let config = context.their_config()?;
     let mut names = paper::ABLATION.iter().map(|(name, _)| *name);
     let mut name = || names.next().unwrap_or_default();
     let full = paper_config(dataset.stands_for, context.options.threads)?;

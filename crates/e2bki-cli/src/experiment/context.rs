@@ -66,6 +66,11 @@ impl Context {
         Config { threads: self.options.threads, ..Config::default() }
     }
 
+    /// What the other methods share with ours (kernel length, β, gate, input) as their papers have it.
+    pub(super) fn their_config(&self) -> Result<Config> {
+        Ok(Config { threads: self.options.threads, ..Config::preset("paper-urban")? })
+    }
+
     /// Where to write a file of this experiment.
     pub(super) fn path(&self, end: &str) -> PathBuf {
         self.options.out.join(format!("{}{end}", self.name))

@@ -25,7 +25,7 @@ impl Context {
             return ConvKernels::from_toml(&text, &training.classes)
                 .with_context(|| format!("in {}; delete the file to train again", path.display()));
         }
-        let mut window = Window::new(&training.classes, &self.config(), &options)?;
+        let mut window = Window::new(&training.classes, &self.their_config()?, &options)?;
         let bar = table::progress(training.frames / step, "training");
         let mut samples = Vec::new();
         for index in (0..training.frames).step_by(step) {

@@ -1,6 +1,7 @@
 //! Where an experiment's frames come from: simulated drives as the paper's cameras would see them, or a folder.
 
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use e2bki::{ClassSet, Pose};
@@ -8,6 +9,7 @@ use e2bki_eval::{Error, LabelledFrame, Said};
 use e2bki_sim::{Drive, ErrorModel, Split, Standard};
 
 use super::cache::FrameCache;
+use super::disturb::miscalibrated;
 use crate::real::Recording;
 
 /// Frames with ground truth, one at a time.
@@ -24,12 +26,27 @@ pub(super) struct Dataset {
     pub(super) held_out: bool,
     /// The dataset of the paper this stands in for.
     pub(super) stands_for: Option<Standard>,
+    /// How far the camera is turned without anybody knowing, radians.
+    calibration_rad: f64,
     source: Source,
 }
 
 enum Source {
     Simulated { drive: Box<Drive>, network: ErrorModel, cache: FrameCache },
-    Folder(Box<Recording>),
+    Folder { recording: Box<Recording>, part: Part },
+}
+
+/// Some of the frames of a dataset folder.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    /// Name in tables and records.
+    pub(super) name: String,
+    pub(super) folder: PathBuf,
+    /// Where the semantics come from, as `--semantics` has it; predictions or labels where not given.
+    pub(super) semantics: Option<&'static str>,
+    /// The frames; numbers beyond the last are left out.
+    pub(super) frames: Range<usize>,
+    pub(super) held_out: bool,
 }
 
 impl Dataset {
@@ -58,29 +75,63 @@ impl Dataset {
             max_range_m: f64::INFINITY,
             held_out: false,
             stands_for: Some(standard),
+            calibration_rad: 0.0,
             source: Source::Simulated { drive: Box::new(drive), network, cache },
         })
     }
 
     /// A dataset folder, at most so many frames of it; points within 50 m.
     pub(super) fn folder(folder: &Path, most: Option<usize>, held_out: bool) -> Result<Self> {
-        let recording = Recording::open(folder)?;
-        let frames = recording.len().min(most.unwrap_or(usize::MAX));
         let short = folder.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned());
-        Ok(Self {
+        Self::part(Part {
             name: format!("SemanticKITTI {short}{}", if held_out { ", held out" } else { "" }),
-            identity: format!("{} {frames} {held_out} {}", folder.display(), recording.identity()?),
-            classes: recording.classes().clone(),
-            frames,
-            max_range_m: 50.0,
+            folder: folder.into(),
+            semantics: None,
+            frames: 0..most.unwrap_or(usize::MAX),
             held_out,
-            stands_for: None,
-            source: Source::Folder(Box::new(recording)),
         })
+    }
+
+    /// Some frames of a dataset folder; points within 50 m.
+    pub(super) fn part(part: Part) -> Result<Self> {
+        let recording = match part.semantics {
+            Some(semantics) => Recording::with_semantics(&part.folder, semantics.parse()?)?,
+            None => Recording::open(&part.folder)?,
+        };
+        let frames = part.frames.start..part.frames.end.min(recording.len());
+        let Part { name, folder, held_out, .. } = &part;
+        let semantics = part.semantics.unwrap_or_default();
+        let identity = format!("{} {semantics} {frames:?} {held_out} {}", folder.display(), recording.identity()?);
+        Ok(Self {
+            name: name.clone(),
+            identity,
+            classes: recording.classes().clone(),
+            frames: frames.len(),
+            max_range_m: 50.0,
+            held_out: *held_out,
+            stands_for: None,
+            calibration_rad: 0.0,
+            source: Source::Folder { recording: Box::new(recording), part },
+        })
+    }
+
+    /// The same, seen by a camera that is turned by an angle without anybody knowing.
+    pub(super) fn miscalibrated(mut self, degrees: f64) -> Self {
+        self.calibration_rad = degrees.to_radians();
+        self.identity += &format!(" camera turned by {degrees}°");
+        self
     }
 
     /// A frame.
     pub(super) fn frame(&self, index: usize) -> Result<LabelledFrame> {
+        let frame = self.undisturbed(index)?;
+        if self.calibration_rad == 0.0 {
+            return Ok(frame);
+        }
+        miscalibrated(&frame, self.classes.len(), self.calibration_rad)
+    }
+
+    fn undisturbed(&self, index: usize) -> Result<LabelledFrame> {
         match &self.source {
             Source::Simulated { drive, network, cache } => {
                 if let Some(frame) = cache.get(index) {
@@ -98,7 +149,7 @@ impl Dataset {
                 cache.put(index, &seen)?;
                 Ok(seen)
             }
-            Source::Folder(recording) => recording.frame(index),
+            Source::Folder { recording, part } => recording.frame(part.frames.start + index),
         }
     }
 
@@ -125,10 +176,7 @@ impl Dataset {
                 Ok((Self::simulated(standard, Split::Train, 0.3, frames, columns, out)?, 1))
             }
             // Held out: the frames that are mapped may be learned from. Otherwise there is nothing else to learn from.
-            (Source::Folder(recording), _) => {
-                let copy = Self::folder(recording.folder(), Some(self.frames), self.held_out)?;
-                Ok((copy, self.every()))
-            }
+            (Source::Folder { part, .. }, _) => Ok((Self::part(part.clone())?, self.every())),
             (Source::Simulated { .. }, None) => anyhow::bail!("a simulated drive without its standard set"),
         }
     }

@@ -8,6 +8,8 @@ use e2bki_baselines::{Baseline, BuildOptions, ConvBki, ConvKernels};
 use e2bki_eval::{Confidence, Entrant};
 use e2bki_sim::Standard;
 
+use super::disturb::{Displaced, PoseNoise};
+
 /// A method with its settings.
 #[derive(Clone)]
 pub(super) struct Method {
@@ -18,6 +20,8 @@ pub(super) struct Method {
     pub(super) every: usize,
     /// What this entrant varies, for its record.
     pub(super) parameters: BTreeMap<String, String>,
+    /// Error of the poses it is given.
+    pose_noise: Option<PoseNoise>,
     kind: Kind,
 }
 
@@ -35,7 +39,7 @@ pub(super) const OURS_PAPER: &str = "E2-BKI, paper's settings";
 
 impl Method {
     fn new(name: &str, config: Config, confidence: Confidence, every: usize, kind: Kind) -> Self {
-        Self { name: name.into(), config, confidence, every, parameters: BTreeMap::new(), kind }
+        Self { name: name.into(), config, confidence, every, parameters: BTreeMap::new(), pose_noise: None, kind }
     }
 
     /// E2-BKI in some configuration.
@@ -60,6 +64,12 @@ impl Method {
         self
     }
 
+    /// The same, given poses that are wrong.
+    pub(super) fn displaced(mut self, noise: PoseNoise) -> Self {
+        self.pose_noise = Some(noise);
+        self
+    }
+
     /// Whether this is E2-BKI, which answers between its voxels.
     pub(super) fn is_continuous(&self) -> bool {
         matches!(self.kind, Kind::Ours)
@@ -73,19 +83,24 @@ impl Method {
             Kind::Baseline(baseline) => baseline.name().into(),
             Kind::ConvBki(kernels) => format!("{:?} {:?}", kernels.horizontal, kernels.vertical),
         };
-        format!("{} {kind} {:?} {:?} {} {config}", self.name, self.confidence, self.parameters, self.every)
+        let noise = self.pose_noise.map(|noise| format!("{noise:?}")).unwrap_or_default();
+        format!("{} {kind} {:?} {:?} {} {noise}{config}", self.name, self.confidence, self.parameters, self.every)
     }
 
     /// An empty map.
     pub(super) fn build(&self, classes: &ClassSet, bev: bool) -> Result<Box<dyn SemanticMapper>> {
         let options = BuildOptions { bev, ..BuildOptions::default() };
         let (classes, config) = (classes.clone(), &self.config);
-        Ok(match &self.kind {
+        let map: Box<dyn SemanticMapper> = match &self.kind {
             Kind::Ours => Box::new(Mapper::new(classes, config.clone())?),
             Kind::Baseline(baseline) => baseline.build_with(classes, config, options)?,
             Kind::ConvBki(kernels) => {
                 Box::new(ConvBki::with_kernels_and_options(classes, config, kernels.clone(), options)?)
             }
+        };
+        Ok(match self.pose_noise {
+            Some(noise) => Box::new(Displaced { map, noise, frames: 0 }),
+            None => map,
         })
     }
 

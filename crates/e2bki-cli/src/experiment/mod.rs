@@ -6,10 +6,13 @@ mod clustering;
 mod context;
 mod conv;
 mod dataset;
+mod disturb;
+mod leaderboard;
 mod maps;
 mod method;
 mod paper;
 mod parameters;
+mod parts;
 mod registry;
 mod robustness;
 mod scale;
@@ -18,6 +21,8 @@ mod speed;
 mod state;
 mod study;
 mod tables;
+mod uncertainty;
+mod volume;
 
 use std::path::PathBuf;
 

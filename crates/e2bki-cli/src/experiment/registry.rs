@@ -3,7 +3,9 @@
 use anyhow::Result;
 
 use super::context::Context;
-use super::{ablation, clustering, maps, parameters, robustness, scale, speed, tables};
+use super::{
+    ablation, clustering, leaderboard, maps, parameters, parts, robustness, scale, speed, tables, uncertainty, volume,
+};
 
 /// An experiment.
 pub(super) struct Experiment {
@@ -21,9 +23,19 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment("table-urban", "accuracy by class, urban: KITTI-360 stand-in", tables::urban),
     experiment("table-bev", "bird's-eye maps of all datasets", tables::bev),
     experiment("table-full", "all datasets and methods, voxels and continuous, with calibration", tables::full),
+    experiment("leaderboard", "all methods on every dataset there is, in every view", leaderboard::table),
     experiment("table-ablation", "what each part of E2-BKI is worth", ablation::table),
+    experiment("table-parts", "what each part of our default is worth where it was chosen", parts::table),
     experiment("figure-sparsity", "fewer frames mapped: 20 % down to 4 %", robustness::sparsity),
     experiment("figure-weak-network", "networks with less training data: 100 % down to 2 %", robustness::weak_network),
+    experiment("figure-pose-noise", "poses that are wrong by up to 0.2 m and 1°", robustness::pose_noise),
+    experiment(
+        "figure-calibration",
+        "a camera that is turned by up to 2° without anybody knowing",
+        robustness::calibration,
+    ),
+    experiment("table-volume", "our map held to the occupied volume of EBS's", volume::table),
+    experiment("figure-uncertainty", "uncertainty of primitives before and after tempering", uncertainty::figure),
     experiment("figure-threshold", "dynamic, static and hybrid uncertainty thresholds", parameters::threshold),
     experiment("figure-sensitivity", "β, ε, d_L, d_S and τ̃, one at a time", parameters::sensitivity),
     experiment(

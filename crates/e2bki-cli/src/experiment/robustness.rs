@@ -1,4 +1,4 @@
-//! Less to go by: fewer frames, or a network with less training.
+//! Less to go by: fewer frames, a network with less training, wrong poses, a wrong calibration.
 
 use anyhow::Result;
 use e2bki_eval::plot::{Figure, Panel};
@@ -6,6 +6,7 @@ use e2bki_eval::{Record, Table, View, percent};
 use e2bki_sim::{Split, Standard};
 
 use super::context::Context;
+use super::disturb::PoseNoise;
 use super::show;
 use super::study::Study;
 
@@ -13,6 +14,11 @@ use super::study::Study;
 const STRIDES: [usize; 5] = [5, 7, 10, 15, 25];
 /// Shares of the training data.
 const NETWORKS: [f64; 6] = [1.0, 0.5, 0.3, 0.1, 0.05, 0.02];
+
+/// One sigma of the coordinates of a pose, metres, and of its angles, degrees.
+const POSES: [(f64, f64); 5] = [(0.0, 0.0), (0.02, 0.1), (0.05, 0.25), (0.1, 0.5), (0.2, 1.0)];
+/// Turns of the camera, degrees.
+const CALIBRATIONS: [f64; 5] = [0.0, 0.25, 0.5, 1.0, 2.0];
 
 pub(super) fn sparsity(context: &mut Context) -> Result<()> {
     let dataset = context.dataset(Standard::RellisLike)?;
@@ -59,6 +65,56 @@ pub(super) fn weak_network(context: &mut Context) -> Result<()> {
         context.frames()
     ))?;
     show_groups(context, "Training data of the network", "training data", &ticks, &groups)
+}
+
+pub(super) fn pose_noise(context: &mut Context) -> Result<()> {
+    let dataset = context.dataset(Standard::KittiLike)?;
+    let mut methods = Vec::new();
+    for (position_m, degrees) in POSES {
+        let noise = PoseNoise { position_m, angle_rad: f64::to_radians(degrees) };
+        let all = context.all_methods(&dataset, dataset.every())?;
+        methods.extend(all.into_iter().map(|method| method.displaced(noise).with("pose noise", position_m)));
+    }
+    let study = Study { dataset: &dataset, methods: &methods, views: &[View::Voxel], compare: false };
+    let records = context.study(&study)?;
+    let ticks: Vec<String> = POSES.iter().map(|(metres, degrees)| format!("{metres} m, {degrees}°")).collect();
+    let groups: Vec<Vec<Record>> = POSES
+        .iter()
+        .map(|(metres, _)| {
+            let noise = metres.to_string();
+            records.iter().filter(|r| r.parameters.get("pose noise") == Some(&noise)).cloned().collect()
+        })
+        .collect();
+    context.note(&format!(
+        "{}: {} frames, every {}th mapped with a wrong pose (one sigma of each coordinate and angle, independent by \
+         frame), all asked about at their true places.",
+        dataset.name,
+        dataset.frames,
+        dataset.every()
+    ))?;
+    show_groups(context, "Wrong poses", "error of the poses", &ticks, &groups)
+}
+
+pub(super) fn calibration(context: &mut Context) -> Result<()> {
+    if context.options.data.is_some() {
+        anyhow::bail!("figure-calibration moves simulated opinions in the picture; run it without --data");
+    }
+    let mut groups = Vec::new();
+    for degrees in CALIBRATIONS {
+        let dataset = context.simulated(Standard::RellisLike, Split::Test, context.options.network)?;
+        let dataset = dataset.miscalibrated(degrees);
+        let methods = context.all_methods(&dataset, dataset.every())?;
+        let methods: Vec<_> = methods.into_iter().map(|method| method.with("calibration", degrees)).collect();
+        let study = Study { dataset: &dataset, methods: &methods, views: &[View::Voxel], compare: false };
+        groups.push(context.study(&study)?);
+    }
+    let ticks: Vec<String> = CALIBRATIONS.iter().map(|degrees| format!("{degrees}°")).collect();
+    context.note(&format!(
+        "rellis-like: {} simulated frames, every 5th mapped. The camera is turned sideways by an angle, and up by half of \
+         it: every point has the opinion of what lies beside it in the picture.",
+        context.frames()
+    ))?;
+    show_groups(context, "Wrong calibration", "camera turned by", &ticks, &groups)
 }
 
 /// Acc, mIoU, BS and ECE of every method over groups of records.

@@ -19,7 +19,8 @@ const BINS: usize = 50;
 
 pub(super) fn drive(context: &mut Context) -> Result<()> {
     let frames = context.options.frames.unwrap_or(if context.options.full { FRAMES_FULL } else { FRAMES });
-    let methods = [Method::baseline(Baseline::SBki, context.config(), 1), Method::ours(OURS, context.config(), 1)];
+    let methods =
+        [Method::baseline(Baseline::SBki, context.their_config()?, 1), Method::ours(OURS, context.config(), 1)];
     let mut rows = Table::new(["straight drive", "ms a frame, first tenth", "last tenth", "ratio", "total s", "MB"]);
     let (mut each, mut sums) = (Vec::new(), Vec::new());
     for method in methods {

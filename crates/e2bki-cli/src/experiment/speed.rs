@@ -67,7 +67,7 @@ pub(super) fn resolution(context: &mut Context) -> Result<()> {
     let of = |context: &Context, side: f64| -> Result<Vec<Method>> {
         let printed = paper_config(dataset.stands_for, context.options.threads)?;
         Ok(vec![
-            Method::baseline(Baseline::SBki, vary(context.config(), side), 1),
+            Method::baseline(Baseline::SBki, vary(context.their_config()?, side), 1),
             Method::ours(OURS_PAPER, vary(printed, side), 1),
             Method::ours(OURS, vary(context.config(), side), 1),
         ])
@@ -102,7 +102,7 @@ pub(super) fn density(context: &mut Context) -> Result<()> {
         };
         let mut group = Vec::new();
         for method in [
-            Method::baseline(Baseline::SBki, context.config(), 1),
+            Method::baseline(Baseline::SBki, context.their_config()?, 1),
             Method::ours(OURS_PAPER, printed, 1),
             Method::ours(OURS, context.config(), 1),
         ] {

@@ -34,13 +34,14 @@ impl Context {
     /// Every method of the paper on a dataset, ConvBKI with kernels learned elsewhere.
     pub(super) fn all_methods(&mut self, dataset: &Dataset, every: usize) -> Result<Vec<Method>> {
         let config = self.config();
+        let theirs = self.their_config()?;
         let mut methods = Vec::new();
         for baseline in Baseline::ALL {
             methods.push(match baseline {
                 Baseline::ConvBki => {
-                    Method::conv_bki(baseline.name(), self.conv_kernels(dataset)?, config.clone(), every)
+                    Method::conv_bki(baseline.name(), self.conv_kernels(dataset)?, theirs.clone(), every)
                 }
-                _ => Method::baseline(baseline, config.clone(), every),
+                _ => Method::baseline(baseline, theirs.clone(), every),
             });
         }
         let as_printed = paper_config(dataset.stands_for, self.options.threads)?;

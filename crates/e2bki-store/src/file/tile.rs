@@ -45,7 +45,7 @@ pub(super) fn encode_tile(tile: [i32; 2], states: &[PrimitiveState], header: &He
 
 /// The box outside of which no belief depends on the primitives, in whole metres.
 fn support_of(states: &[PrimitiveState], header: &Header) -> ([i32; 3], [i32; 3]) {
-    let reach = header.config.reach(0.0);
+    let reach = header.config.longest_reach();
     // Kernels end at their reach, or at its root where they take the squared distance for a length.
     let reach = reach.max(reach.sqrt());
     let tau = mahalanobis_threshold_3d(header.config.ellipsoid_mass);

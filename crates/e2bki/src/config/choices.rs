@@ -40,6 +40,16 @@ choice!(
 );
 
 choice!(
+    /// What the semantic part of the uncertainty is at a place.
+    Doubt {
+        /// The mean of the primitives' own uncertainty, as in the paper.
+        Ignorance = "ignorance",
+        /// The probability that the most likely class is wrong: ignorance, and belief in other classes.
+        Conflict = "conflict",
+    }
+);
+
+choice!(
     /// What happens to a primitive that the gate stops (SPEC A9).
     Gated {
         /// It never enters the map.

@@ -1,6 +1,6 @@
 //! The table of parameters: key, symbol, meaning, range. Everything that reads or prints a configuration uses it.
 
-use super::{ClusterCount, Clustering, Config, Distance, Gate, Gated, Posterior, Refinement, Shape, Sparsity};
+use super::{ClusterCount, Clustering, Config, Distance, Doubt, Gate, Gated, Posterior, Refinement, Shape, Sparsity};
 use crate::error::{Error, Result};
 
 /// One parameter of [`Config`].
@@ -102,7 +102,11 @@ static FIELDS: &[Field] = &[
     field!(length_scale, "ℓ", float 0.01 .. 10.0, "kernel length, metres"),
     field!(prior, "α0", float 1e-9 .. 10.0, "Dirichlet prior per class"),
     field!(uncertainty_sensitivity, "β", float 0.05 .. 5.0, "scale of the kernel's reach ℓβe^(1-u)"),
+    field!(reach_growth, "", float 0.0 .. 1.0, "how much farther the kernel reaches for every 10 m of range, up to 50 m: the beams spread"),
     field!(correlation, "", float 0.0 .. 1.0, "correlation between the errors of a primitive's points: w points are w/(1+ρ(w-1)) witnesses"),
+    field!(vote_correlation, "", float 0.0 .. 1.0, "the same for a primitive's weight in the posterior: 1 counts every primitive once, 0 every point"),
+    field!(doubt, "u_sem", choice Doubt, "what the semantic part of the uncertainty is"),
+    field!(agreement, "", float 0.1 .. 10.0, "independent witnesses that all primitives at a place are worth, for doubt = conflict"),
     field!(gate, "U_thr", choice Gate, "which primitives of a frame are too uncertain to keep"),
     field!(drop_uncertain, "ũ", float 0.0 .. 0.99, "share of a frame's most uncertain primitives dropped by the dynamic gate"),
     field!(max_uncertainty, "", float 0.0 .. 1.0, "largest uncertainty let through by the static gate"),
@@ -129,7 +133,9 @@ static FIELDS: &[Field] = &[
     field!(min_range, "", float 0.0 .. 1000.0, "nearer returns are dropped, metres"),
     field!(max_range, "", float 0.01 .. f64::INFINITY, "farther returns are dropped, metres"),
     field!(label_strength, "", float 0.001 .. 1e6, "belief-to-ignorance ratio of a hard label when all its neighbours agree"),
-    field!(label_neighbourhood, "", float 0.02 .. 10.0, "side of the cube in which a hard label's neighbours are counted, metres"),
+    field!(label_neighbourhood, "", float 0.02 .. 10.0, "side of the cubes in which a point's neighbours are counted, metres"),
+    field!(context, "", float 0.0 .. 1.0, "share of a point's opinion that comes from its neighbours in the scan"),
+    field!(class_trust, "", float 0.0 .. 10.0, "how much less classes count whose points stand alone among others; 0: all the same"),
     field!(live_voxels, "", flag, "keep the voxel view up to date with every frame"),
     field!(seed, "", integer 0 .. i64::MAX as u64, "seed of the random choices in clustering"),
     field!(threads, "", integer 0 .. 1024, "threads to use; 0 = one per core"),

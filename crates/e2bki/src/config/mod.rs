@@ -7,11 +7,14 @@ mod fields;
 mod presets;
 mod text;
 
-pub use choices::{ClusterCount, Clustering, Distance, Gate, Gated, Posterior, Refinement, Shape, Sparsity};
+pub use choices::{ClusterCount, Clustering, Distance, Doubt, Gate, Gated, Posterior, Refinement, Shape, Sparsity};
 pub use fields::{Field, fields};
 pub use presets::PRESETS;
 
 use crate::error::{Error, Result};
+
+/// Tens of metres of range beyond which the reach grows no more.
+pub(crate) const MOST_SPREAD: f64 = 5.0;
 
 /// Parameters of a mapper. Read one with [`Config::from_toml`], or start from [`Config::default`] or [`Config::preset`].
 ///
@@ -32,8 +35,16 @@ pub struct Config {
     pub prior: f64,
     /// Scale of the kernel's reach ℓβe^{1−u} (paper: β).
     pub uncertainty_sensitivity: f64,
+    /// How much farther the kernel reaches for every 10 m of range, up to 50 m: the beams spread.
+    pub reach_growth: f64,
     /// Correlation ρ between the errors of a primitive's points: w points are w/(1 + ρ(w−1)) independent witnesses.
     pub correlation: f64,
+    /// The same for a primitive's weight in the posterior: 1 counts every primitive once, 0 every point.
+    pub vote_correlation: f64,
+    /// What the semantic part of the uncertainty is.
+    pub doubt: Doubt,
+    /// Independent witnesses that all primitives at a place are worth, with [`Doubt::Conflict`].
+    pub agreement: f64,
     /// Which primitives of a frame are too uncertain to keep.
     pub gate: Gate,
     /// Share of a frame's most uncertain primitives that the dynamic gate drops (paper: ũ).
@@ -86,8 +97,12 @@ pub struct Config {
     pub max_range: f64,
     /// Belief-to-ignorance ratio b/u that a hard label gets when all its neighbours agree.
     pub label_strength: f64,
-    /// Side of the cube in which a hard label's neighbours are counted, metres.
+    /// Side of the cubes in which a point's neighbours are counted, metres.
     pub label_neighbourhood: f64,
+    /// Share of a point's opinion that comes from its neighbours in the scan.
+    pub context: f64,
+    /// How much less classes count whose points stand alone among others; 0: all the same.
+    pub class_trust: f64,
     /// Whether the voxel view is kept up to date with every frame.
     pub live_voxels: bool,
     /// Seed of the random choices in clustering.
@@ -102,10 +117,14 @@ impl Default for Config {
             resolution: 0.2,
             length_scale: 0.2,
             prior: 0.001,
-            uncertainty_sensitivity: 0.75,
-            correlation: 0.4,
+            uncertainty_sensitivity: 0.7,
+            reach_growth: 0.1,
+            correlation: 0.2,
+            vote_correlation: 0.1,
+            doubt: Doubt::Conflict,
+            agreement: 1.5,
             gate: Gate::Dynamic,
-            drop_uncertain: 0.1,
+            drop_uncertain: 0.05,
             max_uncertainty: 0.9,
             gated: Gated::Drop,
             prune: true,
@@ -129,8 +148,10 @@ impl Default for Config {
             sparsity: Sparsity::Literal,
             min_range: 0.0,
             max_range: f64::INFINITY,
-            label_strength: 3.0,
+            label_strength: 2.0,
             label_neighbourhood: 0.4,
+            context: 0.8,
+            class_trust: 1.0,
             live_voxels: true,
             seed: 0,
             threads: 0,
@@ -161,7 +182,17 @@ impl Config {
         Ok(())
     }
 
-    /// The kernel's reach ℓβe^{1−u} for a primitive of uncertainty `u`, metres.
+    /// Longest reach that the kernel of any primitive has, metres.
+    pub fn longest_reach(&self) -> f64 {
+        self.reach(0.0) * self.spread(f64::INFINITY)
+    }
+
+    /// How many times farther the kernel of a primitive reaches that was seen from `range` metres: the beams spread.
+    pub fn spread(&self, range: f64) -> f64 {
+        1.0 + self.reach_growth * (0.1 * range).min(MOST_SPREAD)
+    }
+
+    /// The kernel's reach ℓβe^{1−u} for a primitive of uncertainty `u` seen from nearby, metres.
     pub fn reach(&self, u: f64) -> f64 {
         self.length_scale * self.uncertainty_sensitivity * crate::maths::exp(1.0 - u)
     }

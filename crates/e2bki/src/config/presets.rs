@@ -1,6 +1,6 @@
 //! Named starting points.
 
-use super::{ClusterCount, Clustering, Config};
+use super::{ClusterCount, Clustering, Config, Doubt};
 use crate::error::{Error, Result};
 
 /// Names of the presets, with what they are for.
@@ -16,7 +16,15 @@ impl Config {
         let paper = |clusters| Self {
             clustering: Clustering::KMeans,
             merge: true,
+            uncertainty_sensitivity: 0.75,
+            reach_growth: 0.0,
             correlation: 0.0,
+            vote_correlation: 1.0,
+            doubt: Doubt::Ignorance,
+            drop_uncertain: 0.1,
+            label_strength: 3.0,
+            context: 0.0,
+            class_trust: 0.0,
             cluster_count: ClusterCount::Total,
             clusters,
             ..Self::default()

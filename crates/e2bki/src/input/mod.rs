@@ -1,5 +1,6 @@
 //! From a frame in any of its forms to evidential points: every value checked, every dropped point counted.
 
+mod context;
 mod frame;
 mod labels;
 mod opinion;

@@ -22,9 +22,9 @@ pub struct EvidentialPoints {
     /// Position in sensor coordinates, metres.
     pub position: Vec<[f32; 3]>,
     /// Rows of odds b/u, `classes` values each.
-    odds: Vec<f32>,
+    pub(super) odds: Vec<f32>,
     /// The row of each point, where points share rows; otherwise each has its own.
-    row_of: Option<Vec<u32>>,
+    pub(super) row_of: Option<Vec<u32>>,
     /// Most likely class; the lowest id wins ties.
     pub label: Vec<u16>,
     /// Distance from the sensor, metres.
@@ -55,6 +55,9 @@ impl EvidentialPoints {
             let (side, strength) = (config.label_neighbourhood as f32, config.label_strength as f32);
             let (odds, row_of) = odds_from_labels(&points.position, &points.label, classes, side, strength);
             (points.odds, points.row_of) = (odds, Some(row_of));
+        }
+        if config.context > 0.0 {
+            points.mix_with_neighbours(config.label_neighbourhood as f32, config.context as f32, config.class_trust);
         }
         report.kept = points.len();
         Ok((points, report))

@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn values_at_the_reach_of_a_certain_primitive_are_the_published_ones() {
-        let config = Config::default();
+        let config = Config::preset("paper-urban").unwrap();
         let reach = config.reach(0.0);
         assert!((reach - 0.407_74).abs() < 5e-6);
         assert!((config.reach(1.0) - 0.150).abs() < 1e-12);

@@ -16,6 +16,10 @@ pub(crate) struct Recipe {
     reach: f64,
     /// Correlation between the errors of a primitive's points.
     pub(crate) correlation: f64,
+    /// The same for its weight in the posterior.
+    vote_correlation: f64,
+    /// Growth of the reach for every 10 m of range.
+    growth: f64,
 }
 
 impl Recipe {
@@ -26,6 +30,8 @@ impl Recipe {
             distance: config.distance,
             reach: config.length_scale * config.uncertainty_sensitivity,
             correlation: config.correlation,
+            vote_correlation: config.vote_correlation,
+            growth: config.reach_growth,
         }
     }
 
@@ -37,9 +43,17 @@ impl Recipe {
         Ellipsoid::of_gaussian(core.mean, core.sums.covariance(), self.tau, self.shape)
     }
 
+    /// How much a primitive counts in the posterior: 1 for one point, and as many as it has independent witnesses.
+    #[inline(always)]
+    pub(crate) fn votes(&self, core: &Core) -> f32 {
+        let weight = core.sums.weight;
+        (weight * witnesses_per_point(weight, self.vote_correlation)) as f32
+    }
+
     /// The kernel of a judged primitive.
     pub(crate) fn form_of(&self, core: &Core) -> Form {
-        let reach = if core.muted { 0.0 } else { self.reach * exp(1.0 - f64::from(core.uncertainty)) };
+        let spread = 1.0 + self.growth * (0.1 * core.sums.mean_range()).min(crate::config::MOST_SPREAD);
+        let reach = if core.muted { 0.0 } else { self.reach * exp(1.0 - f64::from(core.uncertainty)) * spread };
         Form::new(&self.ellipsoid(core), reach, self.distance)
     }
 }

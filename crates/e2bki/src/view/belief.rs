@@ -2,7 +2,7 @@
 //!
 //! α = α0 + Σ_j k_j p_j, S = Σα; u_sem = Σ k_j u_j / Σ k_j; u_spa = (C−1)/(C²(S+1)); u = u_sem + u_spa, at most 1.
 
-use crate::config::{Config, Sparsity};
+use crate::config::{Config, Doubt, Sparsity};
 use crate::maths::argmax;
 
 /// What all beliefs of a map share.
@@ -11,11 +11,19 @@ pub(crate) struct Terms {
     pub(crate) classes: usize,
     pub(crate) prior: f64,
     pub(crate) sparsity: Sparsity,
+    pub(crate) doubt: Doubt,
+    pub(crate) agreement: f64,
 }
 
 impl Terms {
     pub(crate) fn new(classes: usize, config: &Config) -> Self {
-        Self { classes, prior: config.prior, sparsity: config.sparsity }
+        Self {
+            classes,
+            prior: config.prior,
+            sparsity: config.sparsity,
+            doubt: config.doubt,
+            agreement: config.agreement,
+        }
     }
 
     /// Values kept per place: Σ k p of every class, Σ k, Σ k u.
@@ -88,9 +96,22 @@ impl Belief {
         p * (1.0 - p).max(0.0) / (self.strength() + 1.0)
     }
 
-    /// Semantic uncertainty: the kernel-weighted mean of the primitives' u; 1 where nothing was observed.
+    /// Semantic uncertainty: the kernel-weighted mean of the primitives' u or, with [`Doubt::Conflict`], of the
+    /// probability that the label is wrong; 1 where nothing was observed.
     pub fn semantic_uncertainty(&self) -> f64 {
-        if self.observed() { f64::from(self.weighted_uncertainty) / f64::from(self.evidence) } else { 1.0 }
+        if !self.observed() {
+            return 1.0;
+        }
+        let ignorance = f64::from(self.weighted_uncertainty) / f64::from(self.evidence);
+        match self.terms.doubt {
+            Doubt::Ignorance => ignorance,
+            // The odds of the label, as so many independent witnesses of the mean opinion would have them.
+            Doubt::Conflict => {
+                let expected = (f64::from(self.label_evidence) / f64::from(self.evidence)).clamp(0.0, 1.0);
+                let (yes, no) = (power(expected, self.terms.agreement), power(1.0 - expected, self.terms.agreement));
+                no / (yes + no)
+            }
+        }
     }
 
     /// Evidence sparsity as the paper prints it: (C−1)/(C²(S+1)).
@@ -119,6 +140,11 @@ impl Belief {
     }
 }
 
+/// A power of a number from 0 to 1, the same on every machine.
+fn power(base: f64, exponent: f64) -> f64 {
+    if base > 0.0 { crate::maths::exp(exponent * crate::maths::ln(base)) } else { 0.0 }
+}
+
 /// Beliefs at many places, with every class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Beliefs {
@@ -134,7 +160,7 @@ impl Beliefs {
     /// Beliefs of another method: for every place a row of Σ k p of every class, Σ k and Σ k u (all zero where nothing
     /// was observed). What is left of an incomplete row is dropped.
     pub fn from_sums(classes: usize, prior: f64, sparsity: Sparsity, mut sums: Vec<f32>) -> Self {
-        let terms = Terms { classes, prior, sparsity };
+        let terms = Terms { classes, prior, sparsity, doubt: Doubt::Ignorance, agreement: 1.0 };
         sums.truncate(sums.len() / terms.stride() * terms.stride());
         Self { terms, sums }
     }

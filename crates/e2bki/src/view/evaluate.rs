@@ -210,11 +210,12 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
             }
             let core = self.set.core(*slot);
             let probability = self.set.probability(*slot);
+            let votes = self.set.recipe().votes(core);
             let (of_classes, of_all) = share.split_at_mut(classes.len());
             for (share, class) in of_classes.iter_mut().zip(&*classes) {
-                *share = probability[usize::from(*class)];
+                *share = votes * probability[usize::from(*class)];
             }
-            of_all[..2].copy_from_slice(&[1.0, core.uncertainty]);
+            of_all[..2].copy_from_slice(&[votes, votes * core.uncertainty]);
             if let Some((places, kernel)) = self.known.and_then(|known| known.find(*id, core.version, &mut cursor)) {
                 add(self.places, places, kernel, share, sums);
                 memory.push(*id, core.version, places, kernel);

@@ -1,0 +1,195 @@
+//! Context: what a point's neighbours in the scan believe, mixed into its own opinion.
+//!
+//! Neighbours were judged by the same network in the same picture, so that they are not independent witnesses: their
+//! opinions are averaged, never multiplied. b′ = (1−κ)b + κb̄ and u′ likewise, where b̄ is the mean over the points of
+//! the cube around a point and, with half the weight, of the six cubes that touch its faces. Labels follow b′.
+//!
+//! A class whose points often stand alone among others is one that the network scatters: beliefs in class c are weighted
+//! by t_c^γ, where t_c is the share of a point's company in its cube that has its class, over all points of class c of
+//! the frame. The sum of a point's beliefs stays, so that this moves belief between classes and makes no ignorance.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::EvidentialPoints;
+use crate::cluster::number;
+use crate::maths::{argmax, exp, floor_i32, ln};
+
+/// Least ignorance that a mixed opinion keeps.
+const LEAST: f32 = 1e-12;
+
+/// A cube and those that touch its faces, with their weights.
+const CUBES: [([i32; 3], f32); 7] = [
+    ([0, 0, 0], 1.0),
+    ([-1, 0, 0], 0.5),
+    ([1, 0, 0], 0.5),
+    ([0, -1, 0], 0.5),
+    ([0, 1, 0], 0.5),
+    ([0, 0, -1], 0.5),
+    ([0, 0, 1], 0.5),
+];
+
+impl EvidentialPoints {
+    /// Mixes every opinion with those of its neighbourhood, in cubes of `side` metres, with a share of `context`; weighs
+    /// classes by their trust to the power of `class_trust`.
+    pub(super) fn mix_with_neighbours(&mut self, side: f32, context: f32, class_trust: f64) {
+        let classes = self.classes;
+        let cube = |p: &[f32; 3]| p.map(|v| floor_i32(f64::from(v / side)));
+        let cubes: Vec<[i32; 3]> = self.position.par_iter().with_min_len(4096).map(cube).collect();
+        let (cell_of, cells) = number(&cubes);
+        let mut places = vec![[0; 3]; cells];
+        // Points that share a row of odds share its cube too: rows are what is summed.
+        let rows = self.odds.len() / classes;
+        let (mut cell_of_row, mut points_of_row) = (vec![0; rows], vec![0.0_f32; rows]);
+        for (point, cell) in cell_of.iter().enumerate() {
+            let row = self.row(point);
+            places[*cell as usize] = cubes[point];
+            cell_of_row[row] = *cell;
+            points_of_row[row] += 1.0;
+        }
+        let trust = trust(&cell_of, cells, &self.label, classes, class_trust);
+        // Beliefs of every cube, and how many points have them.
+        let stride = classes + 1;
+        let mut sums = vec![0.0_f32; cells * stride];
+        for ((odds, cell), points) in self.odds.chunks_exact(classes).zip(&cell_of_row).zip(&points_of_row) {
+            let sums = &mut sums[*cell as usize * stride..][..stride];
+            let scale = points / (1.0 + odds.iter().sum::<f32>());
+            sums.iter_mut().zip(odds).for_each(|(sum, odds)| *sum += scale * odds);
+            sums[classes] += points;
+        }
+        let at: FxHashMap<[i32; 3], u32> = places.iter().enumerate().map(|(i, place)| (*place, i as u32)).collect();
+        let mut means = vec![0.0_f32; cells * stride];
+        means.par_chunks_mut(stride).zip(&places).with_min_len(256).for_each(|(mean, place)| {
+            for (offset, weight) in CUBES {
+                let Some(cell) = at.get(&std::array::from_fn(|axis| place[axis] + offset[axis])) else { continue };
+                let sums = &sums[*cell as usize * stride..][..stride];
+                mean.iter_mut().zip(sums).for_each(|(mean, sum)| *mean += weight * sum);
+            }
+            let share = 1.0 / mean[classes];
+            mean.iter_mut().for_each(|mean| *mean *= share);
+        });
+        let mut labels = vec![0_u16; rows];
+        let mixed = self.odds.par_chunks_mut(classes).zip(&cell_of_row).zip(&mut labels).with_min_len(1024);
+        mixed.for_each(|((odds, cell), label)| {
+            mix(odds, &means[*cell as usize * stride..][..classes], context, &trust);
+            *label = argmax(odds) as u16;
+        });
+        for point in 0..self.len() {
+            self.label[point] = labels[self.row(point)];
+        }
+    }
+}
+
+/// Mixes odds with mean beliefs.
+fn mix(odds: &mut [f32], mean: &[f32], context: f32, trust: &[f32]) {
+    let own = (1.0 - context) / (1.0 + odds.iter().sum::<f32>());
+    let (mut total, mut trusted) = (0.0, 0.0);
+    for ((odds, mean), trust) in odds.iter_mut().zip(mean).zip(trust) {
+        let belief = own * *odds + context * mean;
+        total += belief;
+        *odds = trust * belief;
+        trusted += *odds;
+    }
+    if trusted > 0.0 {
+        let scale = total / trusted / (1.0 - total).max(LEAST);
+        odds.iter_mut().for_each(|odds| *odds *= scale);
+    }
+}
+
+/// How far the beliefs in each class are trusted: the share of company of its own class that its points have, to a
+/// power. Classes whose points are all alone get 1.
+fn trust(cell_of: &[u32], cells: usize, labels: &[u16], classes: usize, power: f64) -> Vec<f32> {
+    if power == 0.0 {
+        return vec![1.0; classes];
+    }
+    let mut counts = vec![0_u32; cells * classes];
+    for (cell, label) in cell_of.iter().zip(labels) {
+        counts[*cell as usize * classes + usize::from(*label)] += 1;
+    }
+    let (mut company, mut points) = (vec![0.0; classes], vec![0.0; classes]);
+    for counts in counts.chunks_exact(classes) {
+        let others = f64::from(counts.iter().sum::<u32>()) - 1.0;
+        if others > 0.0 {
+            for (class, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+                let count = f64::from(*count);
+                company[class] += count * (count - 1.0) / others;
+                points[class] += count;
+            }
+        }
+    }
+    let share = |(company, points): (&f64, &f64)| if *points > 0.0 { company / points } else { 1.0 };
+    let raised = |share: f64| if share > 0.0 { exp(power * ln(share)) as f32 } else { f32::MIN_POSITIVE };
+    company.iter().zip(&points).map(share).map(raised).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, Frame, Pose, Semantics};
+
+    fn points(places: &[[f32; 3]], labels: &[u32], config: &Config) -> EvidentialPoints {
+        let frame = Frame { points: places, semantics: Semantics::Labels(labels), world_from_sensor: Pose::IDENTITY };
+        EvidentialPoints::from_frame(&frame, 3, config).unwrap().0
+    }
+
+    #[test]
+    fn a_point_among_many_others_follows_them_and_a_lonely_one_does_not() {
+        let mut places: Vec<[f32; 3]> = (0..20).map(|i| [5.05 + 0.01 * i as f32, 0.1, 0.1]).collect();
+        places.push([9.0, 0.1, 0.1]);
+        let mut labels = vec![0; 20];
+        (labels[7], labels[13]) = (1, 1);
+        labels.push(2);
+        let of = |context: f64| points(&places, &labels, &Config { context, class_trust: 0.0, ..Config::default() });
+        let (alone, mixed) = (of(0.0), of(0.8));
+        assert!(alone.label[7] == 1 && mixed.label[7] == 0 && mixed.label[13] == 0);
+        assert_eq!((mixed.label[0], mixed.label[20]), (0, 2));
+        // Averaging makes nobody surer than the surest, and leaves a lonely point as it was.
+        let least = (0..21).map(|i| alone.uncertainty(i)).fold(1.0, f64::min);
+        assert!((0..21).all(|i| mixed.uncertainty(i) >= least - 1e-6));
+        assert!((mixed.uncertainty(20) - alone.uncertainty(20)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn means_match_a_brute_force_over_all_pairs() {
+        let places: Vec<[f32; 3]> = (0..60)
+            .map(|i| [3.0 + (i * 7 % 13) as f32 * 0.11, (i * 5 % 11) as f32 * 0.13, (i % 4) as f32 * 0.2])
+            .collect();
+        let evidence: Vec<f32> = (0..180).map(|i| (i * 37 % 19) as f32 * 0.4).collect();
+        let frame =
+            Frame { points: &places, semantics: Semantics::Evidence(&evidence), world_from_sensor: Pose::IDENTITY };
+        let config = Config { context: 0.6, class_trust: 0.0, ..Config::default() };
+        let plain = EvidentialPoints::from_frame(&frame, 3, &Config { context: 0.0, ..config.clone() }).unwrap().0;
+        let mixed = EvidentialPoints::from_frame(&frame, 3, &config).unwrap().0;
+        let side = config.label_neighbourhood as f32;
+        let cube = |p: [f32; 3]| p.map(|v| (v / side).floor() as i32);
+        let beliefs = |of: &EvidentialPoints, i: usize| -> [f64; 3] {
+            std::array::from_fn(|c| f64::from(of.odds(i)[c]) * of.uncertainty(i))
+        };
+        assert_eq!(plain.len(), mixed.len());
+        for i in 0..plain.len() {
+            let (mut mean, mut total) = ([0.0; 3], 0.0);
+            for j in 0..plain.len() {
+                let (a, b) = (cube(plain.position[i]), cube(plain.position[j]));
+                let off: Vec<i32> = (0..3).map(|axis| (a[axis] - b[axis]).abs()).collect();
+                if off.iter().sum::<i32>() <= 1 {
+                    let weight = 0.5_f64.powi(off.iter().sum());
+                    (0..3).for_each(|c| mean[c] += weight * beliefs(&plain, j)[c]);
+                    total += weight;
+                }
+            }
+            for c in 0..3 {
+                let expected = 0.4 * beliefs(&plain, i)[c] + 0.6 * mean[c] / total;
+                assert!((beliefs(&mixed, i)[c] - expected).abs() < 1e-5, "{i} {c}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_class_that_is_scattered_among_others_is_trusted_less() {
+        // Class 1 always alone among three of class 0; class 2 only among its own.
+        let cell_of: Vec<u32> = (0..80).map(|i| i / 4).collect();
+        let labels: Vec<u16> = (0..80).map(|i| if i >= 40 { 2 } else { u16::from(i % 4 == 3) }).collect();
+        let trust = trust(&cell_of, 20, &labels, 3, 1.0);
+        assert!(trust[1] < 1e-6 && (trust[0] - 2.0 / 3.0).abs() < 1e-6 && (trust[2] - 1.0).abs() < 1e-6, "{trust:?}");
+    }
+}
