@@ -74,8 +74,12 @@ fn assert_posterior_is_brute_force(map: &Mapper, points: &[[f64; 3]]) {
             assert!((belief.variance() - p * (1.0 - p) / (strength + 1.0)).abs() < 1e-4);
             assert!((beliefs.expectation(i).sum::<f64>() - 1.0).abs() < 1e-5);
         }
-        if mass == 0.0 {
-            assert!(!belief.observed() && belief.label().is_none() && belief.uncertainty() == 1.0);
+        if mass == 0.0 && belief.observed() {
+            // On the very edge of a kernel, where f32 rounds a distance to just within its reach.
+            let evidence = belief.strength() - map.config().prior * classes;
+            assert!(evidence < 1e-9, "{evidence} at {x:?}, where nothing reaches");
+        } else if mass == 0.0 {
+            assert!(belief.label().is_none() && belief.uncertainty() == 1.0);
         }
     }
     assert!(observed > points.len() / 10, "the test must see something: {observed}");
