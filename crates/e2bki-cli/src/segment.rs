@@ -7,7 +7,6 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki_data::{ClassTable, ImageSemantics, ValueKind, parse};
 use e2bki_segment::infer::{Description, Seen, Segmenter};
-use e2bki_segment::network::{Weights, to_onnx};
 use image::{GrayImage, Rgb, RgbImage};
 
 use crate::table;
@@ -100,7 +99,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
+#[cfg(not(feature = "onnx"))]
+fn export(_: &Path, path: &Path) -> Result<()> {
+    bail!("{}: ONNX models need a build with `--features onnx`", path.display())
+}
+
+#[cfg(feature = "onnx")]
 fn export(model: &Path, path: &Path) -> Result<()> {
+    use e2bki_segment::network::{Weights, to_onnx};
     if model.extension().is_none_or(|e| e != "safetensors") {
         bail!("--onnx writes our own networks (.safetensors); {} is not one", model.display());
     }

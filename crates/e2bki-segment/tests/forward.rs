@@ -5,8 +5,7 @@
 mod common;
 
 use common::{formula_weights, maps, noise};
-use e2bki_segment::infer::Segmenter;
-use e2bki_segment::network::{Architecture, Lraspp, Maps, to_onnx};
+use e2bki_segment::network::{Architecture, Lraspp, Maps};
 use serde_json::Value;
 
 fn reference() -> Value {
@@ -82,37 +81,5 @@ fn it_learns_what_torchvision_s_learns() {
         for (found, expected) in weights.get(name).unwrap().iter().zip(numbers(&case[key])) {
             assert!((f64::from(*found) - expected).abs() < 1e-4, "{name}: {found}, not {expected}");
         }
-    }
-}
-
-#[test]
-fn through_onnx_it_says_the_same() {
-    for (architecture, [width, height]) in
-        [(Architecture::full(7), [100, 72]), (Architecture::narrow(5, 0.5), [64, 48])]
-    {
-        let weights = formula_weights(architecture, [width, height]);
-        let picture = image::RgbImage::from_fn(width as u32, height as u32, |x, y| {
-            image::Rgb([(x * 37 % 256) as u8, (y * 91 % 256) as u8, ((x * y) % 256) as u8])
-        });
-        let segmenter = Segmenter::from_weights(&weights, "formula").unwrap();
-        let seen = segmenter.look(&picture).unwrap();
-        let input = &weights.about().description.input;
-        let value = |x: usize, y: usize, c: usize| {
-            (f32::from(picture.get_pixel(x as u32, y as u32).0[c]) / 255.0 - input.mean[c]) / input.std[c]
-        };
-        let mut images = Maps::new(3, 1, height, width);
-        for (i, v) in images.values.iter_mut().enumerate() {
-            *v = value(i % width, i / width % height, i / (width * height));
-        }
-        let out = Lraspp::new(weights.plan().unwrap()).look(&weights, images);
-        for row in 0..height {
-            for column in 0..width {
-                for (c, value) in seen.grid.cell(column, row).iter().enumerate() {
-                    let expected = at(&out, 0, c, row, column);
-                    assert!((value - expected).abs() < 1e-4, "{column} {row} {c}: {value}, not {expected}");
-                }
-            }
-        }
-        assert!(!to_onnx(&weights, [width, height]).unwrap().is_empty());
     }
 }

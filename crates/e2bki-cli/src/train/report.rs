@@ -104,7 +104,7 @@ impl Found<'_> {
     }
 
     fn examples(&self) -> Result<RgbImage> {
-        let segmenter = Segmenter::from_weights(self.stored, "network")?;
+        let segmenter = Segmenter::from_weights(self.stored.clone(), "network")?;
         let shown: &Samples = if self.data.test.is_empty() { &self.data.validation } else { &self.data.test };
         let all: Vec<&Sample> = shown.iter().collect();
         let chosen: Vec<&Sample> =

@@ -107,7 +107,7 @@ impl FromStr for SemanticsSource {
     fn from_str(text: &str) -> Result<Self, DataError> {
         if text.ends_with(".onnx") || text.ends_with(".safetensors") {
             return Err(DataError::Request(format!(
-                "`{text}`: this build cannot run networks such as ONNX models; build it with `--features segment`, or \
+                "`{text}`: this build cannot run networks such as ONNX models; build it with `--features onnx` (`segment` for our own), or \
                  store the network's outputs and give logits:FOLDER"
             )));
         }

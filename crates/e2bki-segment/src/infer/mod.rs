@@ -1,6 +1,8 @@
 //! Running networks: how images become inputs, what outputs mean, and any ONNX model on the CPU.
 
 mod description;
+#[cfg(feature = "onnx")]
+mod onnx;
 pub(crate) mod prepare;
 mod read;
 mod segmenter;

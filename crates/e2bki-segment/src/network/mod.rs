@@ -5,6 +5,7 @@
 mod init;
 mod layers;
 mod lraspp;
+#[cfg(feature = "onnx")]
 mod onnx;
 mod plan;
 mod tape;
@@ -12,6 +13,7 @@ mod weights;
 
 pub use layers::Maps;
 pub use lraspp::Lraspp;
+#[cfg(feature = "onnx")]
 pub use onnx::to_onnx;
 pub use plan::{Architecture, Plan};
 pub use tape::{Gradients, Tape};
