@@ -16,6 +16,9 @@ step "tests"
 cargo test --workspace --all-targets --locked
 cargo test --workspace --doc --locked
 
+step "ONNX models"
+cargo test --release --locked -p e2bki-segment --features onnx --test onnx
+
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 

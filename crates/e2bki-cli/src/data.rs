@@ -53,6 +53,7 @@ impl DataArguments {
             split: self.split.as_deref().map(str::parse).transpose()?,
             classes: self.classes.as_deref().map(ClassTable::open).transpose()?,
             semantics,
+            network: None,
             semantic_ids: self.semantic_ids.clone(),
             ground_truth,
             only_in_image: self.only_in_image,

@@ -15,14 +15,19 @@ mod inspect;
 mod map;
 mod maps;
 mod merge;
+mod network;
 mod pictures;
 mod query;
 mod real;
 mod recover;
 mod report;
 mod score;
+#[cfg(feature = "segment")]
+mod segment;
 mod simulate;
 mod table;
+#[cfg(feature = "segment")]
+mod train;
 mod view;
 
 use std::ffi::OsString;
@@ -68,6 +73,12 @@ enum Command {
     Config(config::Options),
     /// Measure the engine: time per stage, scaling, queries, memory
     Bench(bench::Options),
+    /// Let a network look at images
+    #[cfg(feature = "segment")]
+    Segment(segment::Options),
+    /// Train an evidential segmentation network
+    #[cfg(feature = "segment")]
+    Train(train::Options),
     /// Repeat a table or figure of the paper, all methods side by side
     Experiment(experiment::Options),
 }
@@ -107,6 +118,10 @@ fn execute(command: Command) -> u8 {
         Command::Config(options) => config::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Experiment(options) => experiment::run(&options),
+        #[cfg(feature = "segment")]
+        Command::Segment(options) => segment::run(&options),
+        #[cfg(feature = "segment")]
+        Command::Train(options) => train::run(&options),
     };
     match result {
         Ok(()) => 0,

@@ -29,8 +29,8 @@ pub mod parse;
 pub use alignment::alignment;
 pub use classes::{ClassTable, IdNames, Remap, VOID, id_names};
 pub use dataset::{
-    Dataset, GroundTruth, LoadedFrame, OpenOptions, OwnedSemantics, ReadAhead, ReadCounts, SemanticsSource, Skipped,
-    ValueKind, read_ahead,
+    Dataset, GroundTruth, ImageSemantics, LabelledImage, LoadedFrame, OpenOptions, OwnedSemantics, ReadAhead,
+    ReadCounts, SemanticsSource, Skipped, ValueKind, read_ahead,
 };
 pub use error::{DataError, Flaw, Result};
 pub use layout::{Format, Split};

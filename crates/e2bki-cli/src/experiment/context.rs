@@ -12,6 +12,7 @@ use image::RgbImage;
 
 use super::Options;
 use super::dataset::Dataset;
+use super::look::Look;
 use super::state::State;
 use crate::{report, table};
 
@@ -47,7 +48,7 @@ impl Context {
         if let Some(folder) = &self.options.data {
             return Ok(vec![Dataset::folder(folder, self.options.frames, self.options.held_out)?]);
         }
-        standards.iter().map(|standard| self.simulated(*standard, Split::Test, self.options.network)).collect()
+        standards.iter().map(|standard| self.simulated(*standard, Split::Test, &self.options.network)).collect()
     }
 
     /// The only dataset of an experiment: the folder that was given, or a stand-in.
@@ -56,8 +57,8 @@ impl Context {
         all.pop().context("no dataset")
     }
 
-    /// A stand-in, seen by a network that had a share of the training data.
-    pub(super) fn simulated(&self, standard: Standard, split: Split, network: f64) -> Result<Dataset> {
+    /// A stand-in, seen by a network.
+    pub(super) fn simulated(&self, standard: Standard, split: Split, network: &Look) -> Result<Dataset> {
         Dataset::simulated(standard, split, network, self.frames(), self.options.columns, &self.options.out)
     }
 

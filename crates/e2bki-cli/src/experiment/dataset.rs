@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use e2bki::{ClassSet, Pose};
 use e2bki_eval::{Error, LabelledFrame, Said};
-use e2bki_sim::{Drive, ErrorModel, Split, Standard};
+use e2bki_sim::{Drive, Split, Standard};
 
 use super::cache::FrameCache;
 use super::disturb::miscalibrated;
+use super::look::{Look, Looker};
 use crate::real::Recording;
 
 /// Frames with ground truth, one at a time.
@@ -32,7 +33,7 @@ pub(super) struct Dataset {
 }
 
 enum Source {
-    Simulated { drive: Box<Drive>, network: ErrorModel, cache: FrameCache },
+    Simulated { drive: Box<Drive>, looker: Looker, cache: FrameCache },
     Folder { recording: Box<Recording>, part: Part },
 }
 
@@ -54,7 +55,7 @@ impl Dataset {
     pub(super) fn simulated(
         standard: Standard,
         split: Split,
-        fraction: f64,
+        look: &Look,
         frames: usize,
         columns: Option<usize>,
         out: &Path,
@@ -62,13 +63,13 @@ impl Dataset {
         let mut options = standard.drives(split)[0].options;
         options.columns = columns.or(options.columns);
         let drive = Drive::new(options)?;
-        let network = ErrorModel::for_drive(&drive, fraction)?;
+        let looker = Looker::new(look, &drive)?;
         let name = name_of(standard);
         let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
-        let identity = format!("{name} {split:?} {fraction} {}", serde_json::to_string(&options)?);
+        let identity = format!("{name} {split:?} {} {}", look.identity()?, serde_json::to_string(&options)?);
         let cache = FrameCache::open(out, &identity, classes.len())?;
         Ok(Self {
-            name: if fraction == 0.3 { name.into() } else { format!("{name}, network {fraction}") },
+            name: if *look == Look::default() { name.into() } else { format!("{name}, network {look}") },
             identity: format!("{identity} {frames}"),
             classes,
             frames,
@@ -76,7 +77,7 @@ impl Dataset {
             held_out: false,
             stands_for: Some(standard),
             calibration_rad: 0.0,
-            source: Source::Simulated { drive: Box::new(drive), network, cache },
+            source: Source::Simulated { drive: Box::new(drive), looker, cache },
         })
     }
 
@@ -133,12 +134,12 @@ impl Dataset {
 
     fn undisturbed(&self, index: usize) -> Result<LabelledFrame> {
         match &self.source {
-            Source::Simulated { drive, network, cache } => {
+            Source::Simulated { drive, looker, cache } => {
                 if let Some(frame) = cache.get(index) {
                     return Ok(frame);
                 }
                 let frame = drive.frame(index);
-                let evidence = network.evidence(&frame);
+                let evidence = looker.evidence(drive, &frame)?;
                 let all = LabelledFrame {
                     world_from_sensor: Pose::from_matrix(frame.world_from_sensor)?,
                     truth: frame.labels.iter().map(|label| u32::from(*label)).collect(),
@@ -173,7 +174,7 @@ impl Dataset {
         match (&self.source, self.stands_for) {
             (Source::Simulated { .. }, Some(standard)) => {
                 let frames = self.frames.min(60);
-                Ok((Self::simulated(standard, Split::Train, 0.3, frames, columns, out)?, 1))
+                Ok((Self::simulated(standard, Split::Train, &Look::default(), frames, columns, out)?, 1))
             }
             // Held out: the frames that are mapped may be learned from. Otherwise there is nothing else to learn from.
             (Source::Folder { part, .. }, _) => Ok((Self::part(part.clone())?, self.every())),

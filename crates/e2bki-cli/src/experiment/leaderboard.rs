@@ -58,7 +58,7 @@ pub(super) fn tuning_half(context: &mut Context) -> Result<Option<Dataset>> {
 pub(super) fn datasets(context: &mut Context) -> Result<Vec<Dataset>> {
     let mut all = Vec::new();
     for standard in SIMULATED {
-        all.push(context.simulated(standard, Split::Test, context.options.network)?);
+        all.push(context.simulated(standard, Split::Test, &context.options.network)?);
     }
     for part in real_parts(context) {
         if part.folder.is_dir() {

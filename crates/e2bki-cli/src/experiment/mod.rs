@@ -8,6 +8,7 @@ mod conv;
 mod dataset;
 mod disturb;
 mod leaderboard;
+mod look;
 mod maps;
 mod method;
 mod paper;
@@ -59,9 +60,10 @@ pub(crate) struct Options {
     /// LiDAR columns per turn of simulated drives [default: the sensor's own]
     #[arg(long, value_name = "N")]
     columns: Option<usize>,
-    /// Training data the simulated network had: 0.02 to 1
-    #[arg(long, value_name = "FRACTION", default_value_t = 0.3)]
-    network: f64,
+    /// Training data the simulated network had, 0.02 to 1, or a trained network that looks at the images (.safetensors,
+    /// .onnx; for figure-weak-network also a folder of them)
+    #[arg(long, value_name = "FRACTION|FILE", default_value = "0.3")]
+    network: look::Look,
     /// Folder for figures, tables, records and unfinished work
     #[arg(long, value_name = "DIR", default_value = "experiments-out")]
     out: PathBuf,

@@ -7,6 +7,7 @@ use e2bki_sim::{Split, Standard};
 
 use super::context::Context;
 use super::disturb::PoseNoise;
+use super::look::Look;
 use super::show;
 use super::study::Study;
 
@@ -50,19 +51,25 @@ pub(super) fn weak_network(context: &mut Context) -> Result<()> {
             "figure-weak-network needs networks trained on less and less data, which a folder does not have; run it without --data"
         );
     }
+    let networks = match &context.options.network {
+        Look::Simulated(_) => NETWORKS.map(Look::Simulated).to_vec(),
+        trained => trained.all()?,
+    };
     let mut groups = Vec::new();
-    for fraction in NETWORKS {
-        let dataset = context.simulated(Standard::OffroadLike, Split::Test, fraction)?;
+    for network in &networks {
+        let dataset = context.simulated(Standard::OffroadLike, Split::Test, network)?;
         let methods = context.all_methods(&dataset, dataset.every())?;
-        let methods: Vec<_> = methods.into_iter().map(|method| method.with("network", fraction)).collect();
+        let methods: Vec<_> = methods.into_iter().map(|method| method.with("network", network)).collect();
         let study = Study { dataset: &dataset, methods: &methods, views: &[View::Voxel], compare: false };
         groups.push(context.study(&study)?);
     }
-    let ticks: Vec<String> = NETWORKS.iter().map(|fraction| format!("{:.0} %", 100.0 * fraction)).collect();
+    let ticks: Vec<String> = networks.iter().map(Look::short).collect();
+    let trained = matches!(context.options.network, Look::Trained(_));
     context.note(&format!(
-        "offroad-like: {} simulated frames, every 5th mapped, seen by networks with less and less training data. The paper \
-         shows this on real OffRoad data, as a plot only.",
-        context.frames()
+        "offroad-like: {} simulated frames, every 5th mapped, seen by {} with less and less training data. The paper shows \
+         this on real OffRoad data, as a plot only.",
+        context.frames(),
+        if trained { "trained networks that look at the images," } else { "simulated networks" },
     ))?;
     show_groups(context, "Training data of the network", "training data", &ticks, &groups)
 }
@@ -101,7 +108,7 @@ pub(super) fn calibration(context: &mut Context) -> Result<()> {
     }
     let mut groups = Vec::new();
     for degrees in CALIBRATIONS {
-        let dataset = context.simulated(Standard::RellisLike, Split::Test, context.options.network)?;
+        let dataset = context.simulated(Standard::RellisLike, Split::Test, &context.options.network)?;
         let dataset = dataset.miscalibrated(degrees);
         let methods = context.all_methods(&dataset, dataset.every())?;
         let methods: Vec<_> = methods.into_iter().map(|method| method.with("calibration", degrees)).collect();

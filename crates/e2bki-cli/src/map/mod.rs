@@ -12,12 +12,12 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use e2bki_data::{GroundTruth, SemanticsSource, read_ahead};
+use e2bki_data::{GroundTruth, read_ahead};
 
 use crate::config::Parameters;
 use crate::data::{DataArguments, range};
-use crate::table;
 use crate::view::ServeArguments;
+use crate::{network, table};
 use report::Account;
 
 /// Frames read ahead of the mapper.
@@ -35,7 +35,8 @@ const AHEAD: usize = 3;
     Sources of semantics: ground-truth (labels of points, else of pixels), ground-truth-2d, ground-truth-3d,\n\
     labels:FOLDER (.label, .npy or .png), logits:FOLDER, evidential-logits:FOLDER, evidence:FOLDER, dirichlet:FOLDER,\n\
     probabilities:FOLDER (.npy of points×channels or channels×height×width, or …_CxHxW_f16.bin). FOLDER is a path, or\n\
-    the name of a folder in the sequence or the dataset.\n\n\
+    the name of a folder in the sequence or the dataset. In builds with the feature `segment` also a network that looks\n\
+    at the images: model.onnx (described by model.toml beside it), or our own network.safetensors.\n\n\
     A plain folder holds frames/*.bin|pcd|ply|npy|las, poses.txt (KITTI, TUM, or with frame numbers) and e2bki.toml\n\
     with its classes.")]
 pub(crate) struct Options {
@@ -93,10 +94,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(path) = &options.out {
         write::check(path)?;
     }
-    let semantics: SemanticsSource = options.semantics.parse()?;
+    let (semantics, network) = network::source(&options.semantics)?;
     let ids = options.frames.as_deref().map(range).transpose()?;
     let mut open = options.data.options(semantics, GroundTruth::Off)?;
     open.pictures = options.pictures;
+    open.network = network;
     let dataset = Arc::new(options.data.open(&open)?);
     let chosen = dataset.select(ids, options.every);
     if chosen.is_empty() {

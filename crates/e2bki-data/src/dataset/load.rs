@@ -7,7 +7,7 @@ use super::cloud::{self, Cloud};
 use super::fold::Fold;
 use super::frame::{LoadedFrame, OwnedSemantics, ReadCounts};
 use super::open::Dataset;
-use super::options::ValueKind;
+use super::options::{ImageSemantics, ValueKind};
 use super::source::{Source, no_shape};
 use crate::camera::{Projected, Sampler, visible};
 use crate::classes::{Remap, VOID};
@@ -133,15 +133,21 @@ impl Dataset {
         returns: &mut Returns,
         counts: &mut ReadCounts,
     ) -> Result<OwnedSemantics> {
-        let Source::Values(kind, paths, remap) = &self.semantics else {
-            return Ok(OwnedSemantics::Labels(self.labels_of(&self.semantics, index, entry, scan, returns)?));
+        let (kind, paths, remap) = match &self.semantics {
+            Source::Values(kind, paths, remap) => (*kind, paths, remap),
+            Source::Images(network, paths, remap) => (network.kind(), paths, remap),
+            other => return Ok(OwnedSemantics::Labels(self.labels_of(other, index, entry, scan, returns)?)),
         };
         let Some(path) = &paths[index] else { return Ok(OwnedSemantics::Labels(vec![VOID; returns.points.len()])) };
-        let (semantics, keep) = match Values::read(path)? {
-            Values::Pixels(grid) => self.lifted(*kind, grid, remap, returns)?,
+        let values = match &self.semantics {
+            Source::Images(network, ..) => Values::Pixels(self.looked_at(network.as_ref(), path)?),
+            _ => Values::read(path)?,
+        };
+        let (semantics, keep) = match values {
+            Values::Pixels(grid) => self.lifted(kind, grid, remap, returns)?,
             Values::Points(rows, channels) => {
                 check_count(path, rows.len() / channels.max(1), counts.slots)?;
-                let mut fold = Fold::new(*kind, channels, remap, self.classes().len(), returns.points.len());
+                let mut fold = Fold::new(kind, channels, remap, self.classes().len(), returns.points.len());
                 let row = |slot: &u32| &rows[*slot as usize * channels..][..channels];
                 let keep: Vec<bool> = returns.slots.iter().map(|slot| fold.push(row(slot))).collect();
                 (fold.finish(), keep)
@@ -193,7 +199,7 @@ impl Dataset {
     ) -> Result<Vec<u32>> {
         let void = || vec![VOID; returns.points.len()];
         match source {
-            Source::Nothing | Source::Values(..) => Ok(void()),
+            Source::Nothing | Source::Values(..) | Source::Images(..) => Ok(void()),
             Source::Points(paths, remap) => {
                 let Some(path) = &paths[index] else { return Ok(void()) };
                 let ids = point_labels(path)?;
@@ -227,15 +233,24 @@ impl Dataset {
     /// A label image, which must be of the camera's size.
     fn label_image(&self, path: &Path) -> Result<LabelImage> {
         let image = files::parse(path, parse::label_image)?;
-        let [width, height] = self.camera()?.size;
-        if [image.width, image.height] != [width, height] {
-            return Err(Flaw::new(format!(
-                "the label image is {}×{}, but the calibration is for {width}×{height}",
-                image.width, image.height
-            ))
-            .of(path));
-        }
+        self.check_size(path, "label image", [image.width, image.height])?;
         Ok(image)
+    }
+
+    /// What a network says of an image, which must be of the camera's size.
+    fn looked_at(&self, network: &dyn ImageSemantics, path: &Path) -> Result<Grid> {
+        let picture = files::parse(path, parse::picture)?;
+        self.check_size(path, "image", [picture.width() as usize, picture.height() as usize])?;
+        network.look(&picture).map_err(|what| Flaw::new(what).of(path))
+    }
+
+    fn check_size(&self, path: &Path, what: &str, found: [usize; 2]) -> Result<()> {
+        let size = self.camera()?.size;
+        if found == size {
+            return Ok(());
+        }
+        let [[w, h], [width, height]] = [found, size];
+        Err(Flaw::new(format!("the {what} is {w}×{h}, but the calibration is for {width}×{height}")).of(path))
     }
 }
 

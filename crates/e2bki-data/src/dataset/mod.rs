@@ -3,6 +3,7 @@
 mod cloud;
 mod fold;
 mod frame;
+mod image_labels;
 mod load;
 mod open;
 mod options;
@@ -11,8 +12,9 @@ mod read_ahead;
 mod source;
 
 pub use frame::{LoadedFrame, OwnedSemantics, ReadCounts};
+pub use image_labels::LabelledImage;
 pub use open::{Dataset, Skipped};
-pub use options::{GroundTruth, OpenOptions, SemanticsSource, ValueKind};
+pub use options::{GroundTruth, ImageSemantics, OpenOptions, SemanticsSource, ValueKind};
 pub use read_ahead::{ReadAhead, read_ahead};
 
 pub(crate) use cloud::CloudForm;

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::classes::ClassTable;
 use crate::error::DataError;
 use crate::layout::{Format, Split};
+use crate::parse::Grid;
 
 /// How to open a dataset.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +22,8 @@ pub struct OpenOptions {
     pub classes: Option<ClassTable>,
     /// Where the semantics come from.
     pub semantics: SemanticsSource,
+    /// What looks at the images, for [`SemanticsSource::Images`].
+    pub network: Option<Arc<dyn ImageSemantics>>,
     /// What the ids or channels of the semantics mean (`cityscapes`, `classes`, …); guessed where not given.
     pub semantic_ids: Option<String>,
     /// Ground truth to load beside the semantics.
@@ -34,6 +38,20 @@ pub struct OpenOptions {
     pub no_distortion: bool,
     /// Read the images themselves too, into [`LoadedFrame::picture`](super::LoadedFrame::picture).
     pub pictures: bool,
+}
+
+/// Something that looks at images while frames are loaded: a network.
+pub trait ImageSemantics: Send + Sync + std::fmt::Debug {
+    /// Its name, for messages.
+    fn name(&self) -> &str;
+    /// Channels of its grids.
+    fn channels(&self) -> usize;
+    /// What its values are.
+    fn kind(&self) -> ValueKind;
+    /// What its channels mean, if it knows: a space of label ids, or `classes`.
+    fn ids(&self) -> Option<&str>;
+    /// What is in an image: cells that together cover it, or why that cannot be said.
+    fn look(&self, image: &image::RgbImage) -> Result<Grid, String>;
 }
 
 /// Ground truth beside the semantics.
@@ -77,6 +95,8 @@ pub enum SemanticsSource {
     Labels(PathBuf),
     /// Stored values of points (N×C) or of pixels (C×H×W).
     Values(ValueKind, PathBuf),
+    /// The images, looked at by [`OpenOptions::network`].
+    Images,
     /// None: all points are void. To look at geometry only.
     Nothing,
 }
@@ -85,9 +105,10 @@ impl FromStr for SemanticsSource {
     type Err = DataError;
 
     fn from_str(text: &str) -> Result<Self, DataError> {
-        if text.ends_with(".onnx") {
+        if text.ends_with(".onnx") || text.ends_with(".safetensors") {
             return Err(DataError::Request(format!(
-                "`{text}`: this build cannot run ONNX networks; store the network's outputs and give logits:FOLDER"
+                "`{text}`: this build cannot run networks such as ONNX models; build it with `--features onnx` (`segment` for our own), or \
+                 store the network's outputs and give logits:FOLDER"
             )));
         }
         let (kind, folder) = text.split_once(':').unwrap_or((text, ""));

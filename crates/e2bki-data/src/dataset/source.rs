@@ -1,8 +1,10 @@
 //! Where semantics and ground truth come from, resolved to files.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::options::{GroundTruth, OpenOptions, SemanticsSource, ValueKind};
+use super::options::{GroundTruth, ImageSemantics, OpenOptions, SemanticsSource, ValueKind};
 use super::per_frame::PerFrame;
 use crate::classes::{ClassTable, Remap};
 use crate::error::{DataError, Flaw, Result};
@@ -24,13 +26,15 @@ pub(super) enum Source {
     Pixels(Vec<Option<PathBuf>>, Remap),
     /// Stored values, of points or of pixels.
     Values(ValueKind, Vec<Option<PathBuf>>, Remap),
+    /// Images and what looks at them.
+    Images(Arc<dyn ImageSemantics>, Vec<Option<PathBuf>>, Remap),
 }
 
 impl Source {
     /// Whether frames need their place in the image.
     pub(super) fn needs_camera(&self) -> bool {
         match self {
-            Self::Pixels(..) => true,
+            Self::Pixels(..) | Self::Images(..) => true,
             // Half-precision grids and arrays of three axes are of pixels; arrays of two are of points.
             Self::Values(_, paths, _) => paths.iter().flatten().next().is_some_and(|p| is_raster(p)),
             _ => false,
@@ -41,12 +45,16 @@ impl Source {
     pub(super) fn has(&self, index: usize) -> bool {
         match self {
             Self::Nothing | Self::InCloud(_) | Self::Accumulated(_) => true,
-            Self::Points(paths, _) | Self::Pixels(paths, _) | Self::Values(_, paths, _) => paths[index].is_some(),
+            Self::Points(paths, _) | Self::Pixels(paths, _) | Self::Values(_, paths, _) | Self::Images(_, paths, _) => {
+                paths[index].is_some()
+            }
         }
     }
 
     pub(super) fn retain(&mut self, keep: &[bool]) {
-        if let Self::Points(paths, _) | Self::Pixels(paths, _) | Self::Values(_, paths, _) = self {
+        if let Self::Points(paths, _) | Self::Pixels(paths, _) | Self::Values(_, paths, _) | Self::Images(_, paths, _) =
+            self
+        {
             let mut flags = keep.iter();
             paths.retain(|_| flags.next().copied().unwrap_or(false));
         }
@@ -106,6 +114,7 @@ pub(super) fn semantics(options: &OpenOptions, layout: &Layout, table: &ClassTab
         SemanticsSource::GroundTruthOf(kind) => own(*kind),
         SemanticsSource::Labels(folder) => labels(options, layout, table, folder),
         SemanticsSource::Values(kind, folder) => values(options, layout, table, *kind, folder),
+        SemanticsSource::Images => images(options, layout, table),
     }
 }
 
@@ -145,26 +154,47 @@ fn values(
 ) -> Result<Source> {
     let (_, found) = find(layout, folder, &["npy", "bin"])?;
     let example = found.first().cloned().unwrap_or_default();
-    let channels = channels(&example)?;
+    let remap = channel_meaning(options.semantic_ids.as_deref(), channels(&example)?, table, &example.display())?;
+    Ok(Source::Values(kind, per_frame(layout, &found), remap))
+}
+
+/// The frames' images, to be looked at by a network.
+fn images(options: &OpenOptions, layout: &Layout, table: &ClassTable) -> Result<Source> {
+    let Some(network) = &options.network else {
+        return Err(DataError::Request("semantics from images need a network to look at them".into()));
+    };
+    if layout.entries.iter().all(|e| e.image.is_none()) {
+        return Err(DataError::Missing(format!("{} holds no camera images", layout.folder.display())));
+    }
+    let ids = options.semantic_ids.as_deref().or(network.ids());
+    let remap = channel_meaning(ids, network.channels(), table, &network.name())?;
+    Ok(Source::Images(network.clone(), layout.entries.iter().map(|e| e.image.clone()).collect(), remap))
+}
+
+/// What channels mean: as said, or as their number suggests.
+fn channel_meaning(ids: Option<&str>, channels: usize, table: &ClassTable, of: &dyn Display) -> Result<Remap> {
     let classes = table.classes().len();
-    let space = match (options.semantic_ids.as_deref(), channels) {
+    let space = match (ids, channels) {
+        (Some("classes"), n) if n != classes => {
+            return Err(DataError::Request(format!(
+                "{of} has {n} channels, but there are {classes} classes: they are not the same; choose other --classes, or say what the channels mean with --semantic-ids"
+            )));
+        }
         (Some(space), _) => space,
         (None, 19) if classes == 19 => {
             return Err(DataError::Request(format!(
-                "{} has 19 channels, which may be the classes or Cityscapes' training ids; give --semantic-ids classes or --semantic-ids cityscapes",
-                example.display()
+                "{of} has 19 channels, which may be the classes or Cityscapes' training ids; give --semantic-ids classes or --semantic-ids cityscapes"
             )));
         }
         (None, n) if n == classes => "classes",
         (None, 19 | 20) => "cityscapes",
         (None, n) => {
             return Err(DataError::Request(format!(
-                "{} has {n} channels for {classes} classes; say what they mean with --semantic-ids",
-                example.display()
+                "{of} has {n} channels for {classes} classes; say what they mean with --semantic-ids"
             )));
         }
     };
-    Ok(Source::Values(kind, per_frame(layout, &found), table.remap(space)?))
+    table.remap(space)
 }
 
 /// Number of channels of a file of values.

@@ -1,0 +1,176 @@
+//! Images to learn from: of a dataset folder, or of simulated drives.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use e2bki_data::{ClassTable, Dataset, LabelledImage, OpenOptions, SemanticsSource, Split};
+use e2bki_segment::train::{Sample, Samples, TrainOptions};
+use e2bki_sim::{Drive, Standard};
+use image::RgbImage;
+
+use crate::table;
+
+/// Frames between which images of a simulated drive are chosen: those of the standard drives.
+const TRAIN_FRAMES: usize = 600;
+const OTHER_FRAMES: usize = 400;
+
+#[derive(Args)]
+pub(super) struct SourceArguments {
+    /// Dataset folder, or simulated drives: rellis-like, offroad-like or kitti360-like
+    dataset: String,
+    /// Layout of the folder [default: found out]
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+    /// Sequence to learn from [default: all]
+    #[arg(long, value_name = "NAME")]
+    sequence: Option<String>,
+    /// Classes: offroad7, urban11, urban11-strict, semantickitti19 or a file [default: usual for the format]
+    #[arg(long, value_name = "NAME|FILE")]
+    classes: Option<String>,
+    /// Share of the images to learn from, 0.02 to 1: a weaker network
+    #[arg(long, default_value_t = 1.0, value_name = "SHARE")]
+    fraction: f64,
+    /// Images of each simulated drive to learn from
+    #[arg(long, default_value_t = 150, value_name = "N")]
+    images: usize,
+}
+
+/// What there is to learn from and to be judged by.
+pub(super) struct Data {
+    pub(super) train: Samples,
+    pub(super) validation: Samples,
+    pub(super) test: Samples,
+    pub(super) classes: Vec<String>,
+    pub(super) colors: Vec<[u8; 3]>,
+}
+
+impl SourceArguments {
+    pub(super) fn read(&self, size: [usize; 2]) -> Result<Data> {
+        if !(self.fraction > 0.0 && self.fraction <= 1.0) {
+            bail!("--fraction is {}; above 0 and at most 1 is allowed", self.fraction);
+        }
+        if self.images == 0 {
+            bail!("--images is 0; give at least 1");
+        }
+        let mut data = match self.dataset.parse::<Standard>() {
+            Ok(standard) if !Path::new(&self.dataset).exists() => self.simulated(standard, size)?,
+            _ => self.folder(size)?,
+        };
+        if data.train.is_empty() {
+            bail!("{} holds no image with labels of its pixels", self.dataset);
+        }
+        data.train = data.train.fraction(self.fraction);
+        Ok(data)
+    }
+
+    /// What was learned from, for the network's own record.
+    pub(super) fn note(&self, preset: &str, options: &TrainOptions) -> String {
+        let [width, height] = options.size;
+        format!(
+            "e2bki train {} --preset {preset} --size {width}x{height} --width {} --epochs {} --batch {} --learning-rate {} --fraction {} --images {}",
+            self.dataset,
+            options.width,
+            options.epochs,
+            options.batch,
+            options.learning_rate,
+            self.fraction,
+            self.images
+        )
+    }
+
+    fn simulated(&self, standard: Standard, size: [usize; 2]) -> Result<Data> {
+        let mut data = Data::new(Vec::new(), Vec::new());
+        for split in [e2bki_sim::Split::Train, e2bki_sim::Split::Validation, e2bki_sim::Split::Test] {
+            let train = split == e2bki_sim::Split::Train;
+            let (count, frames) =
+                if train { (self.images, TRAIN_FRAMES) } else { (self.images.div_ceil(5), OTHER_FRAMES) };
+            for standard_drive in standard.drives(split) {
+                let mut options = standard_drive.options;
+                // Seen at twice the size and shrunk, as a camera's image would be.
+                options.image_width = 2 * size[0];
+                let drive = Drive::new(options)?;
+                data.classes = drive.classes().iter().map(|c| c.name.to_string()).collect();
+                data.colors = drive.classes().iter().map(|c| c.color).collect();
+                let bar = table::progress(count, "simulating");
+                for i in 0..count {
+                    let sample = Sample::new(&labelled(&drive, i * frames / count)?, size);
+                    data.part(split as usize).push(sample);
+                    bar.inc(1);
+                }
+                bar.finish_and_clear();
+            }
+        }
+        Ok(data)
+    }
+
+    fn folder(&self, size: [usize; 2]) -> Result<Data> {
+        let options = OpenOptions {
+            format: self.format.as_deref().map(str::parse).transpose()?,
+            sequence: self.sequence.clone(),
+            classes: self.classes.as_deref().map(ClassTable::open).transpose()?,
+            semantics: SemanticsSource::Nothing,
+            ..OpenOptions::default()
+        };
+        let dir = Path::new(&self.dataset);
+        let first = Dataset::open(dir, &options)?;
+        let mut data = Data::new(first.classes().names().to_vec(), first.classes().colors().to_vec());
+        let sequences = match &self.sequence {
+            Some(name) => vec![name.clone()],
+            None => first.sequences().to_vec(),
+        };
+        for sequence in &sequences {
+            for (part, split) in [Split::Train, Split::Validation, Split::Test].into_iter().enumerate() {
+                let options = OpenOptions { sequence: Some(sequence.clone()), split: Some(split), ..options.clone() };
+                // A sequence that has no frames in a part, or a folder that is not divided.
+                let Ok(dataset) = Dataset::open(dir, &options) else { continue };
+                let all: Vec<usize> = (0..dataset.len()).collect();
+                data.read(part, &dataset, &all, size)?;
+            }
+        }
+        if data.train.is_empty() {
+            for sequence in &sequences {
+                let options = OpenOptions { sequence: Some(sequence.clone()), ..options.clone() };
+                let dataset = Dataset::open(dir, &options)?;
+                let (held_back, learned): (Vec<usize>, Vec<usize>) = (0..dataset.len()).partition(|i| i % 10 == 9);
+                data.read(0, &dataset, &learned, size)?;
+                data.read(1, &dataset, &held_back, size)?;
+            }
+        }
+        Ok(data)
+    }
+}
+
+impl Data {
+    fn new(classes: Vec<String>, colors: Vec<[u8; 3]>) -> Self {
+        let none = Samples::default;
+        Self { train: none(), validation: none(), test: none(), classes, colors }
+    }
+
+    fn part(&mut self, number: usize) -> &mut Samples {
+        match number {
+            0 => &mut self.train,
+            1 => &mut self.validation,
+            _ => &mut self.test,
+        }
+    }
+
+    fn read(&mut self, part: usize, dataset: &Dataset, indices: &[usize], size: [usize; 2]) -> Result<()> {
+        let bar = table::progress(indices.len(), "reading");
+        let samples = Samples::read(dataset, indices, size, |done| bar.set_position(done as u64))?;
+        bar.finish_and_clear();
+        self.part(part).extend(samples);
+        Ok(())
+    }
+}
+
+/// An image of a simulated drive with its labels.
+fn labelled(drive: &Drive, frame: usize) -> Result<LabelledImage> {
+    let image = drive.image(frame);
+    let raw = image.rgb.iter().flatten().copied().collect();
+    let class = |label: &u8| if *label == e2bki_sim::VOID { e2bki_data::VOID } else { u32::from(*label) };
+    Ok(LabelledImage {
+        image: RgbImage::from_raw(image.width as u32, image.height as u32, raw).context("an image of another size")?,
+        classes: image.labels.iter().map(class).collect(),
+    })
+}

@@ -1,0 +1,176 @@
+//! A network that looks at images: weights of our own network, or any ONNX segmentation model.
+
+use std::path::Path;
+
+use e2bki_data::camera::Sampler;
+use e2bki_data::parse::Grid;
+use e2bki_data::{ImageSemantics, ValueKind};
+use half::f16;
+use image::RgbImage;
+use rayon::prelude::*;
+
+use super::description::{Description, Layout};
+use super::{prepare, read};
+use crate::error::{Result, SegmentError};
+use crate::network::{Lraspp, Maps, Weights};
+
+/// A network ready to look at images of any size; they are resized to what it wants.
+#[derive(Debug)]
+pub struct Segmenter {
+    name: String,
+    engine: Engine,
+    description: Description,
+    size: [usize; 2],
+    channels: usize,
+}
+
+/// What does the work.
+#[derive(Debug)]
+enum Engine {
+    Own(Box<(Lraspp, Weights)>),
+    #[cfg(feature = "onnx")]
+    Onnx(super::onnx::Model),
+}
+
+/// What a network says of an image.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// Values of cells that together cover the image.
+    pub grid: Grid,
+    /// What the values are: logits or probabilities of an ordinary network, evidence otherwise.
+    pub kind: ValueKind,
+}
+
+impl Seen {
+    /// Strongest channel at every pixel of an image of this size, row by row: that of the cell the pixel's centre is in.
+    pub fn channels(&self, [width, height]: [usize; 2]) -> Vec<u16> {
+        let cell = |at: usize, count: usize, size: usize| ((2 * at + 1) * count / (2 * size)).min(count - 1);
+        let row_of = |row: usize| {
+            let y = cell(row, self.grid.height, height);
+            (0..width)
+                .map(move |column| e2bki::maths::argmax(self.grid.cell(cell(column, self.grid.width, width), y)) as u16)
+        };
+        (0..height).into_par_iter().flat_map_iter(row_of).collect()
+    }
+
+    /// Means over cells × cells of the grid as half-precision numbers, with their shape: channels, height, width. The
+    /// form in which datasets keep outputs of networks.
+    pub fn pooled_f16(&self, cells: usize) -> ([usize; 3], Vec<u8>) {
+        let grid = &self.grid;
+        let cells = cells.clamp(1, grid.width.min(grid.height));
+        let (width, height) = (grid.width / cells, grid.height / cells);
+        let value = |c: usize, y: usize, x: usize| {
+            let inside = (0..cells * cells).map(|i| grid.cell(x * cells + i % cells, y * cells + i / cells)[c]);
+            (inside.sum::<f32>() / (cells * cells) as f32).clamp(-65504.0, 65504.0)
+        };
+        let plane = |c: usize| (0..height * width).map(move |i| (c, i / width, i % width));
+        let bytes = (0..grid.channels)
+            .into_par_iter()
+            .flat_map_iter(|c| plane(c).flat_map(|(c, y, x)| f16::from_f32(value(c, y, x)).to_le_bytes()))
+            .collect();
+        ([grid.channels, height, width], bytes)
+    }
+
+    /// Values between cells, for an image of this size.
+    pub fn sampler(&self, size: [usize; 2]) -> Sampler<'_> {
+        Sampler::new(&self.grid, size)
+    }
+}
+
+impl Segmenter {
+    /// Opens weights of our own network (`.safetensors`), which know themselves what they are, or an ONNX model. A
+    /// description beside the file overrules what weights say; a model without one is taken to be of the usual kind.
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::open_with(path, Description::beside(path)?)
+    }
+
+    /// Opens a network with a description of its own.
+    pub fn open_with(path: &Path, description: Option<Description>) -> Result<Self> {
+        let name = path.display().to_string();
+        if path.extension().is_some_and(|e| e == "safetensors") {
+            let mut weights = Weights::open(path)?;
+            if let Some(description) = description {
+                weights.about_mut().description = description;
+            }
+            return Self::from_weights(weights, &name);
+        }
+        #[cfg(feature = "onnx")]
+        return Self::from_onnx(&super::onnx::read(path)?, description.unwrap_or_default(), &name);
+        #[cfg(not(feature = "onnx"))]
+        Err(SegmentError::model(
+            name,
+            "this build runs our own networks (.safetensors) only; ONNX models need `--features onnx`",
+        ))
+    }
+
+    /// Our own network; `name` is for messages.
+    pub fn from_weights(weights: Weights, name: &str) -> Result<Self> {
+        let description = weights.about().description.clone();
+        let Some(size) = description.input.size else {
+            return Err(SegmentError::model(name, "its description does not say which size images should have"));
+        };
+        if description.input.layout != Layout::Nchw {
+            return Err(SegmentError::model(name, "our own networks have `layout = \"nchw\"`"));
+        }
+        let channels = weights.about().architecture.classes;
+        let engine = Engine::Own(Box::new((Lraspp::new(weights.plan()?), weights)));
+        Ok(Self { name: name.into(), engine, description, size, channels })
+    }
+
+    /// A model from the bytes of an ONNX file; `name` is for messages.
+    #[cfg(feature = "onnx")]
+    pub fn from_onnx(bytes: &[u8], description: Description, name: &str) -> Result<Self> {
+        let model = super::onnx::Model::new(bytes, &description, name)?;
+        let (size, channels) = (model.size(), model.channels());
+        Ok(Self { name: name.into(), engine: Engine::Onnx(model), description, size, channels })
+    }
+
+    /// Width and height of its input.
+    pub fn size(&self) -> [usize; 2] {
+        self.size
+    }
+
+    /// Its description.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// Looks at an image.
+    pub fn look(&self, image: &RgbImage) -> Result<Seen> {
+        let input = prepare::values(image, self.size, &self.description.input);
+        let (values, shape) = match &self.engine {
+            Engine::Own(own) => {
+                let [width, height] = self.size;
+                let out = own.0.look(&own.1, Maps { channels: 3, images: 1, height, width, values: input });
+                let shape = [out.channels, out.height, out.width];
+                (out.values, shape)
+            }
+            #[cfg(feature = "onnx")]
+            Engine::Onnx(model) => model.run(&input)?,
+        };
+        let grid = read::grid(&values, shape, self.description.input.layout, &self.description.output);
+        Ok(Seen { grid, kind: self.description.value_kind() })
+    }
+}
+
+impl ImageSemantics for Segmenter {
+    fn channels(&self) -> usize {
+        self.channels
+    }
+
+    fn kind(&self) -> ValueKind {
+        self.description.value_kind()
+    }
+
+    fn ids(&self) -> Option<&str> {
+        self.description.output.ids.as_deref()
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn look(&self, image: &RgbImage) -> std::result::Result<Grid, String> {
+        Segmenter::look(self, image).map(|seen| seen.grid).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,139 @@
+//! Images and labels at the size that is learned from, held in memory.
+
+use e2bki_data::{Dataset, LabelledImage};
+use image::RgbImage;
+
+use crate::error::{Result, SegmentError};
+use crate::infer::Input;
+use crate::infer::prepare;
+use crate::network::{Chance, Maps};
+
+/// Label of pixels without a class.
+const VOID: u16 = u16::MAX;
+/// Most memory for samples.
+const MAX_BYTES: usize = 8 << 30;
+
+/// One image to learn from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    image: RgbImage,
+    labels: Vec<u16>,
+}
+
+impl Sample {
+    /// Resizes an image (bilinear) and its labels (nearest).
+    pub fn new(labelled: &LabelledImage, [width, height]: [usize; 2]) -> Self {
+        let (w, h) = (labelled.image.width() as usize, labelled.image.height() as usize);
+        let nearest = |at: usize, count: usize, size: usize| ((2 * at + 1) * size / (2 * count)).min(size - 1);
+        let label = |i: usize| {
+            let (column, row) = (nearest(i % width, width, w), nearest(i / width, height, h));
+            u16::try_from(labelled.classes[row * w + column]).unwrap_or(VOID)
+        };
+        Self {
+            image: prepare::resized(&labelled.image, [width, height]).into_owned(),
+            labels: (0..width * height).map(label).collect(),
+        }
+    }
+
+    /// The image.
+    pub fn image(&self) -> &RgbImage {
+        &self.image
+    }
+
+    /// Class of a pixel.
+    pub fn class(&self, pixel: usize) -> Option<usize> {
+        Some(self.labels[pixel]).filter(|label| *label != VOID).map(usize::from)
+    }
+}
+
+/// Images of one size.
+#[derive(Debug, Clone, Default)]
+pub struct Samples {
+    all: Vec<Sample>,
+}
+
+impl Samples {
+    /// From a dataset: the labelled images at these places, as far as there are any.
+    pub fn read(dataset: &Dataset, indices: &[usize], size: [usize; 2], progress: impl Fn(usize)) -> Result<Self> {
+        let per_image = size[0] * size[1] * 5;
+        if indices.len().saturating_mul(per_image) > MAX_BYTES {
+            return Err(SegmentError::Request(format!(
+                "{} images of {}×{} do not fit in {} GB; choose a smaller --size or --fraction",
+                indices.len(),
+                size[0],
+                size[1],
+                MAX_BYTES >> 30
+            )));
+        }
+        let mut all = Vec::new();
+        for (done, index) in indices.iter().enumerate() {
+            if let Some(labelled) = dataset.labelled_image(*index)? {
+                all.push(Sample::new(&labelled, size));
+            }
+            progress(done + 1);
+        }
+        Ok(Self { all })
+    }
+
+    /// Adds an image.
+    pub fn push(&mut self, sample: Sample) {
+        self.all.push(sample);
+    }
+
+    /// Adds those of another.
+    pub fn extend(&mut self, other: Self) {
+        self.all.extend(other.all);
+    }
+
+    /// A share of the images, spread evenly over them; at least one where there are any.
+    pub fn fraction(&self, share: f64) -> Self {
+        let count = ((self.len() as f64 * share.clamp(0.0, 1.0)).round() as usize).max(1).min(self.len());
+        Self { all: (0..count).map(|i| self.all[i * self.len() / count].clone()).collect() }
+    }
+
+    /// Number of images.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The images.
+    pub fn iter(&self) -> impl Iterator<Item = &Sample> {
+        self.all.iter()
+    }
+
+    /// Some images as the network's input, and the classes of their pixels; mirrored where chance says so.
+    pub(super) fn batch(&self, which: &[usize], input: &Input, mut mirror: Option<&mut Chance>) -> (Maps, Vec<u16>) {
+        let first = &self.all[which[0]].image;
+        let (width, height) = (first.width() as usize, first.height() as usize);
+        let mut maps = Maps::new(3, which.len(), height, width);
+        let mut labels = Vec::with_capacity(which.len() * width * height);
+        for (number, index) in which.iter().enumerate() {
+            let sample = &self.all[*index];
+            let values = prepare::values(&sample.image, [width, height], input);
+            let flip = mirror.as_mut().is_some_and(|chance| chance.uniform() < 0.5);
+            for channel in 0..3 {
+                let target = &mut maps.values[(channel * which.len() + number) * width * height..][..width * height];
+                target.copy_from_slice(&values[channel * width * height..][..width * height]);
+                if flip {
+                    target.chunks_exact_mut(width).for_each(<[f32]>::reverse);
+                }
+            }
+            let start = labels.len();
+            labels.extend_from_slice(&sample.labels);
+            if flip {
+                labels[start..].chunks_exact_mut(width).for_each(<[u16]>::reverse);
+            }
+        }
+        (maps, labels)
+    }
+}
+
+/// Class of a label.
+pub(super) fn class_of(label: u16, classes: usize) -> Option<usize> {
+    Some(usize::from(label)).filter(|class| *class < classes)
+}

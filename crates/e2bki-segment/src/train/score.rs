@@ -1,0 +1,117 @@
+//! How good a network is on images it has not learned from: IoU, accuracy and whether it knows how sure to be.
+
+use e2bki_eval::{Calibration, Tally};
+use serde::{Deserialize, Serialize};
+
+use super::samples::{Samples, class_of};
+use crate::error::Result;
+use crate::evidence::opinion;
+use crate::infer::{Output, read_cell};
+use crate::network::{Lraspp, Maps, Weights};
+
+/// Images looked at together.
+const BATCH: usize = 8;
+
+/// Scores in percent.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Scores {
+    /// Mean IoU over the classes that occur.
+    pub miou: Option<f64>,
+    /// IoU by class.
+    pub iou: Vec<Option<f64>>,
+    /// Share of the labelled pixels that are right.
+    pub accuracy: Option<f64>,
+    /// Calibration error of the confidence 1 − u.
+    pub ece: Option<f64>,
+    /// Calibration error of the probability of the chosen class.
+    pub ece_probability: Option<f64>,
+    /// Mean of −ln p of the true class.
+    pub surprise: Option<f64>,
+    /// Mean uncertainty of labelled pixels.
+    pub uncertainty: Option<f64>,
+    /// Mean uncertainty of pixels without a class.
+    pub uncertainty_of_void: Option<f64>,
+}
+
+/// Outputs of a network for samples, batch by batch: outputs and labels.
+pub(super) fn outputs(weights: &Weights, samples: &Samples, mut take: impl FnMut(&Maps, &[u16])) -> Result<()> {
+    let network = Lraspp::new(weights.plan()?);
+    let all: Vec<usize> = (0..samples.len()).collect();
+    for which in all.chunks(BATCH) {
+        let (images, labels) = samples.batch(which, &weights.about().description.input, None);
+        take(&network.look(weights, images), &labels);
+    }
+    Ok(())
+}
+
+/// Scores of a network, its outputs read as its own description says.
+pub fn score(weights: &Weights, samples: &Samples) -> Result<Scores> {
+    let output = weights.about().description.output.clone();
+    let mut sums = Sums::new(weights.about().architecture.classes);
+    outputs(weights, samples, |outputs, labels| sums.add(outputs, labels, &output))?;
+    Ok(sums.scores())
+}
+
+/// Scores while they are being made.
+pub(super) struct Sums {
+    tally: Tally,
+    confidence: Calibration,
+    probability: Calibration,
+    surprise: f64,
+    labelled: u64,
+    void: u64,
+    uncertainty: [f64; 2],
+}
+
+impl Sums {
+    pub(super) fn new(classes: usize) -> Self {
+        Self {
+            tally: Tally::new(classes),
+            confidence: Calibration::default(),
+            probability: Calibration::default(),
+            surprise: 0.0,
+            labelled: 0,
+            void: 0,
+            uncertainty: [0.0; 2],
+        }
+    }
+
+    pub(super) fn add(&mut self, outputs: &Maps, labels: &[u16], output: &Output) {
+        let (classes, plane) = (outputs.channels, outputs.plane());
+        let (mut cell, mut p) = (vec![0.0; classes], vec![0.0; classes]);
+        for (at, label) in labels.iter().enumerate() {
+            for (c, value) in cell.iter_mut().enumerate() {
+                *value = outputs.values[c * plane + at];
+            }
+            read_cell(&mut cell, output);
+            let u = f64::from(opinion(&cell, &mut p));
+            let Some(truth) = class_of(*label, classes) else {
+                self.void += 1;
+                self.uncertainty[1] += u;
+                continue;
+            };
+            let answer = e2bki::maths::argmax(&p);
+            self.labelled += 1;
+            self.uncertainty[0] += u;
+            self.tally.add(truth, Some(answer));
+            self.confidence.add(answer == truth, 1.0 - u);
+            self.probability.add(answer == truth, f64::from(p[answer]));
+            self.surprise -= e2bki::maths::ln(f64::from(p[truth]).max(1e-30));
+        }
+    }
+
+    pub(super) fn scores(&self) -> Scores {
+        let score = self.tally.score();
+        let mean = |sum: f64, count: u64| (count > 0).then(|| sum / count as f64);
+        Scores {
+            miou: score.miou,
+            iou: score.iou,
+            accuracy: score.acc,
+            ece: self.confidence.ece(),
+            ece_probability: self.probability.ece(),
+            surprise: mean(self.surprise, self.labelled),
+            uncertainty: mean(100.0 * self.uncertainty[0], self.labelled),
+            uncertainty_of_void: mean(100.0 * self.uncertainty[1], self.void),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The network against torchvision's: what it says, what it learns, and the same through ONNX.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test may fail loudly
+
+mod common;
+
+use common::{formula_weights, maps, noise};
+use e2bki_segment::network::{Architecture, Lraspp, Maps};
+use serde_json::Value;
+
+fn reference() -> Value {
+    serde_json::from_str(include_str!("reference/reference.json")).unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
+}
+
+fn architecture(case: &Value) -> Architecture {
+    let whole = |key: &str| case[key].as_u64().unwrap() as usize;
+    Architecture { classes: whole("classes"), width: case["width"].as_f64().unwrap(), head: whole("head") }
+}
+
+fn shape(case: &Value) -> [usize; 4] {
+    numbers(&case["shape"]).iter().map(|v| *v as usize).collect::<Vec<_>>().try_into().unwrap()
+}
+
+fn at(maps: &Maps, image: usize, channel: usize, row: usize, column: usize) -> f32 {
+    maps.values[((channel * maps.images + image) * maps.height + row) * maps.width + column]
+}
+
+#[test]
+fn it_says_what_torchvision_s_says() {
+    for case in reference()["look"].as_array().unwrap() {
+        let [images, channels, height, width] = shape(case);
+        let weights = formula_weights(architecture(case), [width, height]);
+        let input = maps(&noise("images", images * channels * height * width), shape(case));
+        let out = Lraspp::new(weights.plan().unwrap()).look(&weights, input);
+        let mut samples = numbers(&case["samples"]).into_iter();
+        let mut worst = 0.0_f64;
+        for n in 0..images {
+            for c in 0..out.channels {
+                for row in (0..height).step_by(9) {
+                    for column in (0..width).step_by(11) {
+                        worst = worst.max((f64::from(at(&out, n, c, row, column)) - samples.next().unwrap()).abs());
+                    }
+                }
+            }
+        }
+        assert!(samples.next().is_none());
+        assert!(worst < 2e-5, "width {}: off by {worst}", case["width"]);
+    }
+}
+
+#[test]
+fn it_learns_what_torchvision_s_learns() {
+    let reference = reference();
+    let case = &reference["learn"];
+    let [images, channels, height, width] = shape(case);
+    let mut weights = formula_weights(architecture(case), [width, height]);
+    let network = Lraspp::new(weights.plan().unwrap());
+    let input = maps(&noise("images", images * channels * height * width), shape(case));
+    let (out, tape) = network.look_to_learn(&mut weights, input);
+    let gradient = maps(&noise("gradient", out.values.len()), [images, out.channels, height, width]);
+    let found = network.learn(&weights, &tape, &gradient);
+    let slopes = case["slopes"].as_object().unwrap();
+    assert_eq!(slopes.len(), found.len());
+    for (name, expected) in slopes {
+        let expected = numbers(expected);
+        let direction = noise(&format!("direction {name}"), found[name].len());
+        let slope: f64 = found[name].iter().zip(&direction).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+        let norm = found[name].iter().map(|g| f64::from(*g) * f64::from(*g)).sum::<f64>().sqrt();
+        // Single precision against double, through some fifty layers.
+        let size = expected[1].max(1e-3);
+        assert!((norm - expected[1]).abs() < 5e-3 * size, "{name}: norm {norm}, not {}", expected[1]);
+        assert!((slope - expected[0]).abs() < 1e-2 * size, "{name}: slope {slope}, not {}", expected[0]);
+    }
+    for (name, key) in
+        [("backbone.1.block.0.1.running_mean", "running_mean"), ("classifier.cbr.1.running_var", "running_var")]
+    {
+        for (found, expected) in weights.get(name).unwrap().iter().zip(numbers(&case[key])) {
+            assert!((f64::from(*found) - expected).abs() < 1e-4, "{name}: {found}, not {expected}");
+        }
+    }
+}
