@@ -29,7 +29,7 @@ if [ -z "${PROGRAM:-}" ]; then
     PROGRAM=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release/e2bki
 fi
 export PROGRAM CHROMIUM OUT=$work
-run() { timeout 900 node "$work/$1.mjs" "${@:2}"; }
+run() { timeout 1800 node "$work/$1.mjs" "${@:2}"; }
 
 case ${1:-test} in
     test)

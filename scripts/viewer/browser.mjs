@@ -29,7 +29,7 @@ try {
     await sparing(page);
     await ready(page);
     const seen = await look(page);
-    assert.ok(seen.drawn > 0.05 && seen.colors > 20, JSON.stringify(seen));
+    assert.ok(seen.drawn > 0.01 && seen.colors > 20, JSON.stringify(seen));
     const all = json("info", MAP).primitives;
     assert.deepEqual(await shown(page), [all, all]);
     await picture(page, "viewer-classes");
@@ -73,7 +73,7 @@ try {
     }
     await slide(page, "#threshold", 0);
     await ready(page);
-    assert.ok((await look(page)).drawn < 0.02);
+    assert.ok((await look(page)).drawn < 0.012);
     await slide(page, "#threshold", 1);
     await slide(page, "#time", 0.5);
     await ready(page);
@@ -95,14 +95,14 @@ try {
     await page.select("#mode", "0");
     await page.click('#camera [data-value="top"]');
     await ready(page);
-    assert.ok((await look(page)).drawn > 0.02);
+    assert.ok((await look(page)).drawn > 0.01);
     await picture(page, "viewer-above");
     await page.click('#camera [data-value="free"]');
     for (const what of ["voxels", "points"]) {
       await page.click(`#what [data-value="${what}"]`);
       await ready(page);
       const { drawn, colors } = await look(page);
-      assert.ok(drawn > 0.02 && colors > 10, `${what} ${drawn} ${colors}`);
+      assert.ok(drawn > 0.01 && colors > 10, `${what} ${drawn} ${colors}`);
       assert.ok((await shown(page))[0] > 1000, what);
       await picture(page, `viewer-${what}`);
     }
@@ -126,7 +126,7 @@ try {
     const page = await open(browser, await two.url, problems, [800, 400]);
     await sparing(page);
     await ready(page);
-    for (const half of [[0.25, 0.5], [0.5, 1]]) assert.ok((await look(page, ...half)).drawn > 0.02, `half ${half}`);
+    for (const half of [[0.25, 0.5], [0.5, 1]]) assert.ok((await look(page, ...half)).drawn > 0.005, `half ${half}`);
     await page.mouse.click(...(await target(page, 0.5, 1)));
     await until(page, () => document.querySelectorAll("#answers > div").length === 2);
     await picture(page, "viewer-compare");
