@@ -12,8 +12,8 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::EvidentialPoints;
-use crate::cluster::number;
-use crate::maths::{argmax, exp, floor_i32, ln};
+use super::cubes::Cubes;
+use crate::maths::{argmax, exp, ln};
 
 /// Least ignorance that a mixed opinion keeps.
 const LEAST: f32 = 1e-12;
@@ -30,24 +30,19 @@ const CUBES: [([i32; 3], f32); 7] = [
 ];
 
 impl EvidentialPoints {
-    /// Mixes every opinion with those of its neighbourhood, in cubes of `side` metres, with a share of `context`; weighs
-    /// classes by their trust to the power of `class_trust`.
-    pub(super) fn mix_with_neighbours(&mut self, side: f32, context: f32, class_trust: f64) {
+    /// Mixes every opinion with those of its neighbourhood, with a share of `context`; weighs classes by their trust to
+    /// the power of `class_trust`. Points that share a row of odds must share their cube too.
+    pub(super) fn mix_with_neighbours(&mut self, cubes: &Cubes, context: f32, class_trust: f64) {
         let classes = self.classes;
-        let cube = |p: &[f32; 3]| p.map(|v| floor_i32(f64::from(v / side)));
-        let cubes: Vec<[i32; 3]> = self.position.par_iter().with_min_len(4096).map(cube).collect();
-        let (cell_of, cells) = number(&cubes);
-        let mut places = vec![[0; 3]; cells];
-        // Points that share a row of odds share its cube too: rows are what is summed.
+        let (cells, places) = (cubes.places.len(), &cubes.places);
         let rows = self.odds.len() / classes;
         let (mut cell_of_row, mut points_of_row) = (vec![0; rows], vec![0.0_f32; rows]);
-        for (point, cell) in cell_of.iter().enumerate() {
+        for (point, cell) in cubes.number_of.iter().enumerate() {
             let row = self.row(point);
-            places[*cell as usize] = cubes[point];
             cell_of_row[row] = *cell;
             points_of_row[row] += 1.0;
         }
-        let trust = trust(&cell_of, cells, &self.label, classes, class_trust);
+        let trust = trust(cubes, &self.label, classes, class_trust);
         // Beliefs of every cube, and how many points have them.
         let stride = classes + 1;
         let mut sums = vec![0.0_f32; cells * stride];
@@ -59,7 +54,7 @@ impl EvidentialPoints {
         }
         let at: FxHashMap<[i32; 3], u32> = places.iter().enumerate().map(|(i, place)| (*place, i as u32)).collect();
         let mut means = vec![0.0_f32; cells * stride];
-        means.par_chunks_mut(stride).zip(&places).with_min_len(256).for_each(|(mean, place)| {
+        means.par_chunks_mut(stride).zip(places).with_min_len(256).for_each(|(mean, place)| {
             for (offset, weight) in CUBES {
                 let Some(cell) = at.get(&std::array::from_fn(|axis| place[axis] + offset[axis])) else { continue };
                 let sums = &sums[*cell as usize * stride..][..stride];
@@ -98,16 +93,12 @@ fn mix(odds: &mut [f32], mean: &[f32], context: f32, trust: &[f32]) {
 
 /// How far the beliefs in each class are trusted: the share of company of its own class that its points have, to a
 /// power. Classes whose points are all alone get 1.
-fn trust(cell_of: &[u32], cells: usize, labels: &[u16], classes: usize, power: f64) -> Vec<f32> {
+fn trust(cubes: &Cubes, labels: &[u16], classes: usize, power: f64) -> Vec<f32> {
     if power == 0.0 {
         return vec![1.0; classes];
     }
-    let mut counts = vec![0_u32; cells * classes];
-    for (cell, label) in cell_of.iter().zip(labels) {
-        counts[*cell as usize * classes + usize::from(*label)] += 1;
-    }
     let (mut company, mut points) = (vec![0.0; classes], vec![0.0; classes]);
-    for counts in counts.chunks_exact(classes) {
+    for counts in cubes.counts(labels, classes).chunks_exact(classes) {
         let others = f64::from(counts.iter().sum::<u32>()) - 1.0;
         if others > 0.0 {
             for (class, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -187,9 +178,10 @@ mod tests {
     #[test]
     fn a_class_that_is_scattered_among_others_is_trusted_less() {
         // Class 1 always alone among three of class 0; class 2 only among its own.
-        let cell_of: Vec<u32> = (0..80).map(|i| i / 4).collect();
+        let number_of: Vec<u32> = (0..80).map(|i| i / 4).collect();
+        let cubes = Cubes { number_of, places: (0..20).map(|i| [i, 0, 0]).collect() };
         let labels: Vec<u16> = (0..80).map(|i| if i >= 40 { 2 } else { u16::from(i % 4 == 3) }).collect();
-        let trust = trust(&cell_of, 20, &labels, 3, 1.0);
+        let trust = trust(&cubes, &labels, 3, 1.0);
         assert!(trust[1] < 1e-6 && (trust[0] - 2.0 / 3.0).abs() < 1e-6 && (trust[2] - 1.0).abs() < 1e-6, "{trust:?}");
     }
 }

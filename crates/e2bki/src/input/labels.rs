@@ -6,24 +6,11 @@
 
 use rayon::prelude::*;
 
-use crate::cluster::number;
-use crate::maths::floor_i32;
+use super::cubes::Cubes;
 
 /// Rows of odds, and the number of each point's row: points of one label and cube share theirs.
-pub(super) fn odds_from_labels(
-    points: &[[f32; 3]],
-    labels: &[u16],
-    classes: usize,
-    side: f32,
-    strength: f32,
-) -> (Vec<f32>, Vec<u32>) {
-    let cube = |point: &[f32; 3]| point.map(|v| floor_i32(f64::from(v / side)));
-    let cubes: Vec<[i32; 3]> = points.par_iter().with_min_len(4096).map(cube).collect();
-    let (cell_of, cells) = number(&cubes);
-    let mut counts = vec![0_u32; cells * classes];
-    for (cell, label) in cell_of.iter().zip(labels) {
-        counts[*cell as usize * classes + usize::from(*label)] += 1;
-    }
+pub(super) fn odds_from_labels(cubes: &Cubes, labels: &[u16], classes: usize, strength: f32) -> (Vec<f32>, Vec<u32>) {
+    let counts = cubes.counts(labels, classes);
     // A row for every label present in a cube.
     let mut present: Vec<u32> = Vec::new();
     let mut row_of = vec![0; counts.len()];
@@ -46,7 +33,7 @@ pub(super) fn odds_from_labels(
         odds[label] = most * (1.0 + f32::EPSILON);
     });
     let of_point = |(cell, label): (&u32, &u16)| row_of[*cell as usize * classes + usize::from(*label)];
-    (rows, cell_of.iter().zip(labels).map(of_point).collect())
+    (rows, cubes.number_of.iter().zip(labels).map(of_point).collect())
 }
 
 #[cfg(test)]
@@ -59,7 +46,7 @@ mod tests {
         let near = |x: f32| [x, 0.1, 0.1];
         let points: Vec<[f32; 3]> = [0.1, 0.1, 0.1, 0.1, 5.1, 9.1, 9.1, 9.1, 9.1].map(near).to_vec();
         let labels = [0, 0, 0, 0, 0, 1, 1, 1, 0];
-        let (rows, row_of) = odds_from_labels(&points, &labels, 2, 0.4, 9.0);
+        let (rows, row_of) = odds_from_labels(&Cubes::of(&points, 0.4), &labels, 2, 9.0);
         assert_eq!(rows.len(), 2 * 4, "a row per cube and label");
         let odds: Vec<f32> = row_of.iter().flat_map(|row| &rows[2 * *row as usize..][..2]).copied().collect();
         let total = |i: usize| odds[2 * i] + odds[2 * i + 1];

@@ -1,6 +1,7 @@
 //! From a frame in any of its forms to evidential points: every value checked, every dropped point counted.
 
 mod context;
+mod cubes;
 mod frame;
 mod labels;
 mod opinion;

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::cubes::Cubes;
 use super::labels::odds_from_labels;
 use super::opinion::{self, Verdict};
 use super::report::Dropped;
@@ -51,13 +52,17 @@ impl EvidentialPoints {
             report.dropped.add(&dropped);
             report.repaired += repaired;
         }
-        if let Semantics::Labels(_) = frame.semantics {
-            let (side, strength) = (config.label_neighbourhood as f32, config.label_strength as f32);
-            let (odds, row_of) = odds_from_labels(&points.position, &points.label, classes, side, strength);
-            (points.odds, points.row_of) = (odds, Some(row_of));
-        }
-        if config.context > 0.0 {
-            points.mix_with_neighbours(config.label_neighbourhood as f32, config.context as f32, config.class_trust);
+        let labelled = matches!(frame.semantics, Semantics::Labels(_));
+        if labelled || config.context > 0.0 {
+            let cubes = Cubes::of(&points.position, config.label_neighbourhood as f32);
+            if labelled {
+                let strength = config.label_strength as f32;
+                let (odds, row_of) = odds_from_labels(&cubes, &points.label, classes, strength);
+                (points.odds, points.row_of) = (odds, Some(row_of));
+            }
+            if config.context > 0.0 {
+                points.mix_with_neighbours(&cubes, config.context as f32, config.class_trust);
+            }
         }
         report.kept = points.len();
         Ok((points, report))
