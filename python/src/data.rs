@@ -79,6 +79,7 @@ impl PyDataset {
             deskew,
             no_distortion,
             pictures,
+            ..OpenOptions::default()
         };
         Ok(Self(Arc::new(py.detach(|| Dataset::open(&path, &options))?)))
     }
