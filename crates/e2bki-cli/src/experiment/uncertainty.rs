@@ -41,6 +41,9 @@ pub(super) fn figure(context: &mut Context) -> Result<()> {
         }
         context.table(&rows)?;
         panels.push(Panel::bars(&format!("{}: u of primitives", dataset.name), "% of primitives", ticks, series));
+        if records.iter().all(|record| record.queries == 0) {
+            continue;
+        }
         context.table(&reliability(&records))?;
         let curves = records.iter().map(|r| (r.method.clone(), r.reliability.as_slice()));
         panels.push(Panel::reliability(&format!("{}: reliability", dataset.name), curves));
