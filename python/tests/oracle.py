@@ -89,23 +89,32 @@ def kernel(d, length):
 
 
 def posterior(points, primitives, config):
-    """alpha, u_sem, u_spa at points from the primitives' mean, covariance, probability and uncertainty alone."""
+    """alpha, u_sem, u_spa at points from the primitives' moments, probability and uncertainty alone."""
     count, classes = len(points), primitives["probability"].shape[1]
     alpha = np.full((count, classes), config.prior)
     mass, weighted = np.zeros(count), np.zeros(count)
-    for mean, cov, p, u in zip(
-        primitives["mean"], primitives["covariance"], primitives["probability"], primitives["uncertainty"]
-    ):
+    names = ("mean", "covariance", "probability", "uncertainty", "weight", "range")
+    for mean, cov, p, u, weight, seen_from in zip(*(primitives[name] for name in names)):
+        # Points of one primitive are not independent, and beams spread with range.
+        votes = weight / (1 + config.vote_correlation * (weight - 1))
+        spread = 1 + config.reach_growth * min(seen_from / 10, 5)
         semi_axes, axes = ellipsoid(cov, config.ellipsoid_mass)
-        reach = config.length_scale * config.uncertainty_sensitivity * np.exp(1 - u)
+        reach = config.length_scale * config.uncertainty_sensitivity * np.exp(1 - u) * spread
         # Farther than this from the middle, nothing is left of the kernel.
         near = np.linalg.norm(points - mean, axis=1) <= reach + semi_axes.max()
         for i in np.flatnonzero(near):
-            k = kernel(distance(points[i], mean, semi_axes, axes), reach)
+            k = votes * kernel(distance(points[i], mean, semi_axes, axes), reach)
             alpha[i] += k * p
             mass[i] += k
             weighted[i] += k * u
-    u_sem = np.where(mass > 0, weighted / np.where(mass > 0, mass, 1), 1.0)
+    total = np.where(mass > 0, mass, 1)
+    if config.doubt == "conflict":
+        # The odds of the label, as so many independent witnesses of the mean opinion would have them.
+        share = np.clip((alpha.max(axis=1) - config.prior) / total, 0, 1)
+        wrong, right = (1 - share) ** config.agreement, share**config.agreement
+        u_sem = np.where(mass > 0, wrong / (wrong + right), 1.0)
+    else:
+        u_sem = np.where(mass > 0, weighted / total, 1.0)
     u_spa = (classes - 1) / (classes**2 * (alpha.sum(axis=1) + 1))
     return alpha, u_sem, u_spa, mass
 

@@ -7,6 +7,8 @@ import pytest
 import e2bki
 
 CLASSES = ["a", "b", "c"]
+# Every point speaks for itself: without what its neighbours in the scan say.
+ALONE = {"context": 0.0, "class_trust": 0.0}
 
 
 def pose(yaw, translation):
@@ -22,7 +24,7 @@ def test_fusion_and_moments_of_one_cluster(rng, correlation):
     points = rng.uniform([2.01, 0.01, 0.01], [2.24, 0.24, 0.24], (25, 3)).astype(np.float32)
     evidence = rng.uniform(0, 0.2, (25, 3)).astype(np.float32)
     evidence[:, 1] += 1
-    m = e2bki.Map(CLASSES, config=e2bki.Config(gate="off", correlation=correlation))
+    m = e2bki.Map(CLASSES, config=e2bki.Config(gate="off", correlation=correlation, **ALONE))
     report = m.insert(points, evidence=evidence)
     assert report.kept == 25 and len(m) == 1
     g = m.primitives()
@@ -40,7 +42,7 @@ def test_fusion_and_moments_of_one_cluster(rng, correlation):
 def test_every_primitive_is_the_fusion_of_its_cube(scan):
     points, evidence, _ = scan
     world_from_sensor = pose(0.7, [1000.5, -2000.25, 3.5])
-    m = e2bki.Map(CLASSES, config=e2bki.Config(gate="off", prune=False))
+    m = e2bki.Map(CLASSES, config=e2bki.Config(gate="off", prune=False, **ALONE))
     m.insert(points, evidence=evidence, world_from_sensor=world_from_sensor)
     world = points.astype(np.float64) @ world_from_sensor[:3, :3].T + world_from_sensor[:3, 3]
     g, side = m.primitives(), m.config.cell_size
@@ -72,17 +74,25 @@ def test_ellipsoids_are_those_of_the_covariances(street):
         ours = g.axes[j].T @ np.diag(g.semi_axes[j] ** 2) @ g.axes[j]
         np.testing.assert_allclose(ours, shape, atol=1e-6)
     c = street.config
-    reach = c.length_scale * c.uncertainty_sensitivity * np.exp(1 - g.uncertainty)
+    spread = 1 + c.reach_growth * np.minimum(g.range / 10, 5)
+    reach = c.length_scale * c.uncertainty_sensitivity * np.exp(1 - g.uncertainty) * spread
     np.testing.assert_allclose(g.reach, reach, rtol=1e-5)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"length_scale": 0.5, "prior": 0.1, "ellipsoid_mass": 0.5}])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"length_scale": 0.5, "prior": 0.1, "ellipsoid_mass": 0.5},
+        {"doubt": "ignorance", "vote_correlation": 1.0, "reach_growth": 0.0},
+    ],
+)
 def test_the_posterior_is_the_kernel_sum_over_all_primitives(scan, rng, parameters):
     points, evidence, _ = scan
     m = e2bki.Map(CLASSES, config=e2bki.Config(**parameters))
     m.insert(points, evidence=evidence)
     g = m.primitives()
-    arrays = {name: getattr(g, name) for name in ("mean", "covariance", "probability", "uncertainty")}
+    arrays = {name: getattr(g, name) for name in ("mean", "covariance", "probability", "uncertainty", "weight", "range")}
     places = rng.uniform([1.5, -1.5, -0.6], [4.5, 1.5, 0.6], (150, 3))
     alpha, u_sem, u_spa, mass = oracle.posterior(places, arrays, m.config)
     b = m.query(places)

@@ -66,7 +66,7 @@ impl RollingMapper {
             return Err(Error::Refused("an accumulated posterior cannot be taken apart and spilled".into()));
         }
         let folder = Folder::create(folder, Header::of(&map, &[]))?;
-        Ok(Self { map, folder, budget, resident: BTreeSet::new(), per_primitive: 0.0, most: 0, peak: 0 })
+        Ok(Self::new(map, folder, budget))
     }
 
     /// Goes on with a map in a folder; nothing is loaded before it is needed.
@@ -74,7 +74,13 @@ impl RollingMapper {
         let folder = Folder::open(folder)?;
         let Header { classes, config, frames, next_id, .. } = folder.header().clone();
         let map = Mapper::restore(classes, config, frames, next_id, Vec::new())?;
-        Ok(Self { map, folder, budget, resident: BTreeSet::new(), per_primitive: 0.0, most: 0, peak: 0 })
+        Ok(Self::new(map, folder, budget))
+    }
+
+    fn new(mut map: Mapper, folder: Folder, budget: usize) -> Self {
+        // The budget is for the map; what only makes it faster would take half of it.
+        map.remember_kernels(false);
+        Self { map, folder, budget, resident: BTreeSet::new(), per_primitive: 0.0, most: 0, peak: 0 }
     }
 
     /// Adds a frame: first everything near its points comes back, then it is inserted, then what is far goes out.

@@ -38,6 +38,12 @@ class _Parameters(TypedDict, total=False):
     length_scale: float
     prior: float
     correlation: float
+    reach_growth: float
+    vote_correlation: float
+    doubt: Literal["ignorance", "conflict"]
+    agreement: float
+    context: float
+    class_trust: float
     uncertainty_sensitivity: float
     gate: Literal["dynamic", "static", "hybrid", "off"]
     drop_uncertain: float
@@ -107,6 +113,24 @@ class Config:
     @property
     def correlation(self) -> float:
         """Correlation ρ between the errors of a primitive's points: w points are w/(1 + ρ(w-1)) witnesses."""
+    @property
+    def reach_growth(self) -> float:
+        """How much farther the kernel reaches for every 10 m of range, up to 50 m: the beams spread."""
+    @property
+    def vote_correlation(self) -> float:
+        """As `correlation`, for a primitive's weight in the posterior: 1 counts every primitive once, 0 every point."""
+    @property
+    def doubt(self) -> Literal["ignorance", "conflict"]:
+        """What the semantic part of the uncertainty is."""
+    @property
+    def agreement(self) -> float:
+        """Independent witnesses that all primitives at a place are worth, for doubt = "conflict"."""
+    @property
+    def context(self) -> float:
+        """Share of a point's opinion that comes from its neighbours in the scan."""
+    @property
+    def class_trust(self) -> float:
+        """How much less classes count whose points stand alone among others; 0: all the same."""
     @property
     def uncertainty_sensitivity(self) -> float:
         """Scale of the kernel's reach ℓβe^(1-u) (paper: β)."""

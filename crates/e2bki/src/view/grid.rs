@@ -62,13 +62,15 @@ pub(crate) struct LiveGrid {
     update: u32,
     /// Blocks that remember kernel values, with the update that computed them.
     remembering: VecDeque<(u32, BlockKey)>,
+    /// Whether kernel values are remembered at all.
+    pub(crate) remembers: bool,
 }
 
 impl LiveGrid {
     pub(crate) fn new(resolution: f64, terms: Terms, distance: Distance) -> Self {
         let lattice = Lattice { resolution, planar: false };
         let (blocks, remembering) = (FxHashMap::default(), VecDeque::new());
-        Self { lattice, terms, distance, blocks, len: 0, update: 0, remembering }
+        Self { lattice, terms, distance, blocks, len: 0, update: 0, remembering, remembers: true }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -87,7 +89,15 @@ impl LiveGrid {
                 let known = Some(old.map_or(&nothing, |old| &old.memory));
                 self.lattice.evaluate(set, self.terms, self.distance, (*block, mask), known, scratch);
                 let (mask, voxels) = pack(old, mask, scratch, voxels);
-                (Packed { mask, voxels, memory: scratch.memory.clone(), update: self.update }, scratch.kernel_values)
+                (
+                    Packed {
+                        mask,
+                        voxels,
+                        memory: if self.remembers { scratch.memory.clone() } else { KernelMemory::default() },
+                        update: self.update,
+                    },
+                    scratch.kernel_values,
+                )
             })
             .collect();
         let mut work = Work::default();
