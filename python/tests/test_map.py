@@ -197,14 +197,14 @@ def test_classes():
 
 def test_a_rolling_map_answers_as_one_without_a_budget(tmp_path, drive, frames, street):
     folder = tmp_path / "tiles"
-    m = e2bki.RollingMap(drive.classes, folder=folder, budget=12_000_000)
+    m = e2bki.RollingMap(drive.classes, folder=folder, budget=16_000_000)
     for frame in frames:
         m.insert(frame)
     assert len(m) == len(street) and m.peak_bytes > 0
     places = frames[3].world_points
     np.testing.assert_array_equal(m.query(places).label, street.query(places).label)
     assert m.save()[0] > 0
-    again = e2bki.RollingMap.open(folder, budget=12_000_000).into_map()
+    again = e2bki.RollingMap.open(folder, budget=16_000_000).into_map()
     np.testing.assert_array_equal(again.primitives().id, street.primitives().id)
     whole = m.into_map()
     assert len(whole) == len(street)
