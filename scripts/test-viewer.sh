@@ -4,7 +4,7 @@
 #   scripts/test-viewer.sh [test [FOLDER]]       the tests; pictures go to FOLDER
 #   scripts/test-viewer.sh measure MAP [voxels]  time to the first picture, and per picture while moving
 #   scripts/test-viewer.sh live DATASET [ROUNDS] what `map --view` costs the mapper
-#   scripts/test-viewer.sh picture FOLDER        the README's picture
+#   scripts/test-viewer.sh picture FOLDER        a picture of the page
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

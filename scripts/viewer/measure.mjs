@@ -1,5 +1,5 @@
 // How long until a map is seen, and how it moves. Usage: scripts/test-viewer.sh measure MAP [primitives|voxels]
-import { launch, open, ready, serve, until } from "./harness.mjs";
+import { launch, open, serve, until } from "./harness.mjs";
 
 const [map, what = "primitives"] = process.argv.slice(2);
 const program = serve("view", map, "--port", "0"), url = await program.url;
@@ -8,14 +8,14 @@ const first = [], whole = [];
 try {
   for (let round = 0; round < 5; round++) {
     const browser = await launch(), page = await open(browser, url, [], [1280, 800]);
-    await ready(page);
+    await until(page, () => window.viewer?.state.complete && window.viewer.state.firstDrawn);
     const times = await page.evaluate(() => window.viewer.state);
     first.push(times.firstDrawn);
     whole.push(times.complete);
     if (round === 4) {
       if (what === "voxels") {
         await page.click('#what [data-value="voxels"]');
-        await until(page, () => window.viewer.ready());
+        await until(page, () => window.viewer.state.complete);
       }
       console.log(`${(await page.evaluate(() => window.viewer.state.all)).toLocaleString("en")} ${what}`);
       const frames = await page.evaluate(async () => {

@@ -1,4 +1,4 @@
-// The README's picture of the viewer. Usage: scripts/test-viewer.sh picture (looked at before it is kept)
+// A picture of the viewer. Usage: scripts/test-viewer.sh picture FOLDER
 import { OUT, launch, open, ready, serve, target, until } from "./harness.mjs";
 
 const program = serve("view", process.env.MAP, "--port", "0"), browser = await launch();
