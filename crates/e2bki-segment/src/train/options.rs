@@ -42,7 +42,7 @@ pub struct TrainOptions {
 
 /// Names of the presets, with what they are for.
 pub const PRESETS: [(&str, &str); 4] = [
-    ("small", "a narrow network at low resolution: half an hour on two cores"),
+    ("small", "a narrow network at low resolution, for two cores"),
     ("paper-rellis", "the paper's settings for RELLIS-3D: 15 epochs, batch 16, 2e-4, 960×600"),
     ("paper-offroad", "the paper's settings for OffRoad: 15 epochs, batch 16, 2e-4, 960×600"),
     ("paper-kitti360", "the paper's settings for KITTI-360: 10 epochs, batch 24, 4e-5, 1408×376"),
