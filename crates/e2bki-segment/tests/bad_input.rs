@@ -103,7 +103,8 @@ fn labels_beyond_the_classes_teach_nothing() {
     for class in [7, 65_535, u32::MAX] {
         samples.push(Sample::new(&labelled(class), [32, 32]));
     }
-    let options = TrainOptions { size: [32, 32], width: 0.25, epochs: 1, batch: 2, ..TrainOptions::preset("small").unwrap() };
+    let options =
+        TrainOptions { size: [32, 32], width: 0.25, epochs: 1, batch: 2, ..TrainOptions::preset("small").unwrap() };
     let mut trainer = Trainer::new(options, vec!["a".into(), "b".into()], folder.path()).unwrap();
     trainer.run(&samples, &samples, |_| (), |_| ()).unwrap();
     let epoch = &trainer.history()[0];
