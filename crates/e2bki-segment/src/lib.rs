@@ -1,4 +1,9 @@
-//! Evidential segmentation.
+//! Evidential segmentation of images: how much evidence there is for each class at every pixel.
+//!
+//! - [`Loss`] has the evidential losses with their gradients, [`special`] the functions they need.
+//! - [`network`] is LRASPP on MobileNetV3-Large with torchvision's parameters, forward and backward.
+//! - [`train`] teaches it, with checkpoints, scores and calibration.
+//! - [`infer`] looks at images with our own network and, with the feature `onnx`, with any ONNX model.
 
 mod error;
 mod evidence;

@@ -60,7 +60,7 @@ fn it_learns_what_torchvision_s_learns() {
     let mut weights = formula_weights(architecture(case), [width, height]);
     let network = Lraspp::new(weights.plan().unwrap());
     let input = maps(&noise("images", images * channels * height * width), shape(case));
-    let (out, tape) = network.look_to_learn(&mut weights, input);
+    let (out, tape) = network.look_to_learn(&mut weights, input, 1_000_000);
     let gradient = maps(&noise("gradient", out.values.len()), [images, out.channels, height, width]);
     let found = network.learn(&weights, &tape, &gradient);
     let slopes = case["slopes"].as_object().unwrap();
@@ -70,8 +70,9 @@ fn it_learns_what_torchvision_s_learns() {
         let direction = noise(&format!("direction {name}"), found[name].len());
         let slope: f64 = found[name].iter().zip(&direction).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
         let norm = found[name].iter().map(|g| f64::from(*g) * f64::from(*g)).sum::<f64>().sqrt();
-        // Single precision against double, through some fifty layers.
-        let size = expected[1].max(1e-3);
+        // Single precision against double, through some fifty layers. Some gradients are 0: a shift before the next
+        // normalisation changes nothing.
+        let size = expected[1].max(0.1);
         assert!((norm - expected[1]).abs() < 5e-3 * size, "{name}: norm {norm}, not {}", expected[1]);
         assert!((slope - expected[0]).abs() < 1e-2 * size, "{name}: slope {slope}, not {}", expected[0]);
     }

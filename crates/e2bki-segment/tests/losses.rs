@@ -1,6 +1,6 @@
 //! Losses and special functions against values of 40 digits and finite differences.
 
-#![allow(clippy::excessive_precision)] // digits as they were computed
+#![allow(clippy::excessive_precision)] // values as they were computed
 
 use e2bki_segment::special::{digamma, gamma, ln_gamma, trigamma};
 use e2bki_segment::{Activation, DataTerm, Loss, annealed};

@@ -55,20 +55,22 @@ impl Lraspp {
     }
 
     /// Outputs for images at their size, and what [`learn`](Self::learn) needs; normalised by the batch's own statistics,
-    /// of which the weights keep a running mean.
-    pub fn look_to_learn(&self, weights: &mut Weights, images: Maps) -> (Maps, Tape) {
+    /// of which the weights keep a running mean. In the first of the `steps` before this one it is a plain mean: with the
+    /// backbone's share of 1 % alone, statistics would lag far behind in a short run.
+    pub fn look_to_learn(&self, weights: &mut Weights, images: Maps, steps: u64) -> (Maps, Tape) {
+        let share = 1.0 / (steps as f32 + 1.0);
         let size = [images.height, images.width];
-        let (mut x, stem) = learn_unit(weights, &self.plan.stem, images);
+        let (mut x, stem) = learn_unit(weights, &self.plan.stem, images, share);
         let mut blocks = Vec::with_capacity(self.plan.blocks.len());
         for block in &self.plan.blocks {
-            let (y, tape) = learn_block(weights, block, x);
+            let (y, tape) = learn_block(weights, block, x, share);
             x = y;
             blocks.push(tape);
         }
-        let (deep, last) = learn_unit(weights, &self.plan.last, x);
+        let (deep, last) = learn_unit(weights, &self.plan.last, x, share);
         let means = pool::means(&deep);
         let gates = self.gates(weights, &deep);
-        let (ungated, head) = learn_unit(weights, &self.plan.head, deep);
+        let (ungated, head) = learn_unit(weights, &self.plan.head, deep, share);
         let low = blocks[LOW + 1].input();
         let high = bilinear::resized(&pool::scaled(&ungated, &gates), [low.height, low.width]);
         let outputs = bilinear::resized(&self.classified(weights, low, &high), size);
@@ -158,12 +160,12 @@ fn look_unit(weights: &Weights, unit: &Unit, x: Maps) -> Maps {
     norm::by_kept(y, norm_of(weights, unit), kept("running_mean"), kept("running_var"))
 }
 
-fn learn_unit(weights: &mut Weights, unit: &Unit, x: Maps) -> (Maps, UnitTape) {
+fn learn_unit(weights: &mut Weights, unit: &Unit, x: Maps, share: f32) -> (Maps, UnitTape) {
     let (y, x) = convolved(weights, unit, x);
     let (y, normed, statistics) = norm::by_batch(y, norm_of(weights, unit));
     for (name, values) in [("running_mean", statistics.mean), ("running_var", statistics.variance)] {
         for (kept, value) in weights.get_mut(&part(&unit.norm, name)).iter_mut().zip(values) {
-            *kept += unit.momentum * (value - *kept);
+            *kept += unit.momentum.max(share) * (value - *kept);
         }
     }
     (y, UnitTape { x, normed })
@@ -214,15 +216,15 @@ fn look_block(weights: &Weights, block: &Block, x: Maps) -> Maps {
     y
 }
 
-fn learn_block(weights: &mut Weights, block: &Block, x: Maps) -> (Maps, BlockTape) {
+fn learn_block(weights: &mut Weights, block: &Block, x: Maps, share: f32) -> (Maps, BlockTape) {
     let (x, expand) = match &block.expand {
         Some(unit) => {
-            let (x, tape) = learn_unit(weights, unit, x);
+            let (x, tape) = learn_unit(weights, unit, x, share);
             (x, Some(tape))
         }
         None => (x, None),
     };
-    let (x, depthwise) = learn_unit(weights, &block.depthwise, x);
+    let (x, depthwise) = learn_unit(weights, &block.depthwise, x, share);
     let (x, squeeze) = match &block.squeeze {
         Some(squeeze) => {
             let (x, tape) = squeeze::forward(x, excite(weights, &squeeze.name));
@@ -230,7 +232,7 @@ fn learn_block(weights: &mut Weights, block: &Block, x: Maps) -> (Maps, BlockTap
         }
         None => (x, None),
     };
-    let (mut y, project) = learn_unit(weights, &block.project, x);
+    let (mut y, project) = learn_unit(weights, &block.project, x, share);
     let tape = BlockTape { expand, depthwise, squeeze, project };
     if block.residual {
         y.add(tape.input());

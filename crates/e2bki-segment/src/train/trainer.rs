@@ -164,7 +164,7 @@ impl Trainer {
         for (at, which) in order.chunks_exact(batch).enumerate() {
             let mirror = self.options.mirror.then_some(&mut chance);
             let (images, labels) = train.batch(which, &self.weights.about().description.input, mirror);
-            let (outputs, tape) = network.look_to_learn(&mut self.weights, images);
+            let (outputs, tape) = network.look_to_learn(&mut self.weights, images, self.adam.step);
             let (loss, gradient) = batch::loss(&outputs, &labels, self.options.loss, self.options.void, weight);
             let total = loss.data + weight * loss.divergence;
             if !total.is_finite() || gradient.values.iter().any(|g| !g.is_finite()) {
