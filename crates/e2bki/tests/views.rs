@@ -75,7 +75,11 @@ fn assert_posterior_is_brute_force(map: &Mapper, points: &[[f64; 3]]) {
             assert!((beliefs.expectation(i).sum::<f64>() - 1.0).abs() < 1e-5);
         }
         if mass == 0.0 {
-            assert!(!belief.observed() && belief.label().is_none() && belief.uncertainty() == 1.0);
+            // At the very edge of a kernel f32 may see a trace where f64 sees none.
+            assert!(belief.evidence() < 1e-6, "{x:?}: {}", belief.evidence());
+        }
+        if !belief.observed() {
+            assert!(belief.label().is_none() && belief.uncertainty() == 1.0);
         }
     }
     assert!(observed > points.len() / 10, "the test must see something: {observed}");
