@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Every check: format, lints, tests, documentation, examples, the demo, the viewer in a browser, the Python package. Needs
-# Rust; the last two need Chromium and Python, and say in one line that they are skipped where these cannot be had.
+# Every check: format, lints, tests, documentation, examples, the demo, instruction counts, the Python package. Needs Rust; the
+# last two need valgrind and Python, and say in one line that they are skipped where these cannot be had. The viewer in a real
+# browser has scripts/test-viewer.sh, which takes minutes of software rendering.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
