@@ -41,7 +41,7 @@ impl VoxelMapper {
         };
         let grid = |planar| Grid::new(Lattice { resolution: config.resolution, planar, shift: rule.shift() });
         let (solid, planar) = (grid(false), options.bev.then(|| grid(true)));
-        Ok(Self { classes, config: config.clone(), options, rule, solid, planar, pool })
+        Ok(Self { classes, config: plain(config), options, rule, solid, planar, pool })
     }
 
     pub(crate) fn classes(&self) -> &ClassSet {
@@ -158,4 +158,9 @@ impl VoxelMapper {
         }
         (centers, self.beliefs(rows))
     }
+}
+
+/// The configuration without what is E2-BKI's alone: these methods take every point at its word.
+pub(crate) fn plain(config: &Config) -> Config {
+    Config { context: 0.0, class_trust: 0.0, ..config.clone() }
 }

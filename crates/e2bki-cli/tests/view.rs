@@ -18,6 +18,8 @@ fn golden() -> PathBuf {
 struct Viewer {
     child: Child,
     printed: Vec<String>,
+    /// Kept open: a program whose reader has gone away ends.
+    _output: std::io::Lines<BufReader<std::process::ChildStdout>>,
 }
 
 impl Viewer {
@@ -30,7 +32,7 @@ impl Viewer {
         while !printed.last().is_some_and(|line: &String| line.starts_with("open ")) {
             printed.push(lines.next().expect("an address before the end").unwrap());
         }
-        Self { child, printed }
+        Self { child, printed, _output: lines }
     }
 
     fn address(&self) -> &str {

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::train::TrainOptions;
 use crate::lattice::{Lattice, pack, unpack};
+use crate::mapper::plain;
 use crate::rules::FILTER_REACH;
 
 /// Squares of the distances across, in voxels.
@@ -87,7 +88,7 @@ impl Window {
     pub fn new(classes: &ClassSet, config: &Config, options: &TrainOptions) -> Result<Self> {
         config.check()?;
         options.check()?;
-        Ok(Self { classes: classes.len(), config: config.clone(), options: *options, frames: VecDeque::new() })
+        Ok(Self { classes: classes.len(), config: plain(config), options: *options, frames: VecDeque::new() })
     }
 
     /// Adds a frame with the true class of every point (an id of C or more means unknown), and makes a sample of it and
