@@ -115,7 +115,7 @@ fn gate_and_thinning_leave_out_what_they_should() {
         let mut map = baseline.build_with(classes(CLASSES), config, options).unwrap();
         map.insert(&cloud.frame()).unwrap()
     };
-    let config = Config { drop_uncertain: 0.1, ..Config::default() };
+    let config = Config { drop_uncertain: 0.1, context: 0.0, class_trust: 0.0, ..Config::default() };
     let report = insert(Baseline::Ebs, &config, None);
     assert_eq!((report.kept, report.gated, report.clusters), (1000, 99, 901));
     assert_eq!(insert(Baseline::Ebs, &Config { gate: Gate::Off, ..config.clone() }, None).gated, 0);
