@@ -14,7 +14,7 @@ use proptest::prelude::*;
 const CLASSES: usize = 4;
 
 fn config() -> Config {
-    Config { threads: 1, context: 0.0, class_trust: 0.0, ..Config::default() }
+    Config { threads: 1, drop_uncertain: 0.1, context: 0.0, class_trust: 0.0, ..Config::default() }
 }
 
 fn clouds(seed: u64) -> [Cloud; 2] {
