@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::number::number;
+use super::number::Numbers;
 use crate::maths::floor_i32;
 use crate::pose::Pose;
 use crate::primitive::snapped;
@@ -20,5 +20,5 @@ pub(super) fn cells(points: &[[f32; 3]], labels: &[u16], world_from_sensor: &Pos
         .with_min_len(4096)
         .map(|(point, label)| (*label, cell_of(snapped(world_from_sensor.apply(point.map(f64::from))), side)))
         .collect();
-    number(&keys).0
+    Numbers::new(&keys).of
 }

@@ -27,7 +27,7 @@ pub(crate) use cells::cell_of;
 pub use extent::split_wide;
 pub use farthest::farthest_point;
 pub use kmeans::kmeans_plus_plus;
-pub(crate) use number::number;
+pub(crate) use number::Numbers;
 pub use random::random_sample;
 pub use rng::Rng;
 pub use strategy::{Clusters, cluster};

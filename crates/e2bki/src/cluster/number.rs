@@ -8,36 +8,64 @@ use rustc_hash::{FxHashMap, FxHasher};
 /// Parts that the keys are divided into: enough for the threads there may be, and never a matter of how many there are.
 const SHARDS: usize = 8;
 
-/// The number of every key, and how many numbers there are. Numbers follow the part of a key, then its first appearance.
-pub(crate) fn number<K: Hash + Eq + Copy + Send + Sync>(keys: &[K]) -> (Vec<u32>, usize) {
-    let shard_of = |key: &K| {
-        let mut hasher = FxHasher::default();
-        key.hash(&mut hasher);
-        // Not the bits that the tables of the parts look at.
-        (hasher.finish() >> 40) as usize % SHARDS
-    };
-    let shards: Vec<u8> = keys.par_iter().with_min_len(4096).map(|key| shard_of(key) as u8).collect();
-    let parts: Vec<(Vec<(u32, u32)>, usize)> = (0..SHARDS)
-        .into_par_iter()
-        .map(|shard| {
-            let mut numbers: FxHashMap<K, u32> = FxHashMap::default();
-            let mut members = Vec::with_capacity(keys.len() / SHARDS);
-            for (i, key) in keys.iter().enumerate().filter(|(i, _)| usize::from(shards[*i]) == shard) {
-                let next = numbers.len() as u32;
-                members.push((i as u32, *numbers.entry(*key).or_insert(next)));
+/// Keys with numbers.
+pub(crate) struct Numbers<K> {
+    /// The number of every key that was given.
+    pub(crate) of: Vec<u32>,
+    /// The key of every number.
+    pub(crate) keys: Vec<K>,
+    /// Numbers of a part's keys, from the first number of the part.
+    parts: Vec<(u32, FxHashMap<K, u32>)>,
+}
+
+impl<K: Hash + Eq + Copy + Send + Sync> Numbers<K> {
+    /// Numbers follow the part of a key, then its first appearance.
+    pub(crate) fn new(keys: &[K]) -> Self {
+        let shards: Vec<u8> = keys.par_iter().with_min_len(4096).map(|key| shard_of(key) as u8).collect();
+        let parts: Vec<_> = (0..SHARDS)
+            .into_par_iter()
+            .map(|shard| {
+                let (mut numbers, mut first) = (FxHashMap::default(), Vec::new());
+                let mut members = Vec::with_capacity(keys.len() / SHARDS);
+                for (i, key) in keys.iter().enumerate().filter(|(i, _)| usize::from(shards[*i]) == shard) {
+                    let number = *numbers.entry(*key).or_insert_with(|| {
+                        first.push(*key);
+                        first.len() as u32 - 1
+                    });
+                    members.push((i as u32, number));
+                }
+                (members, first, numbers)
+            })
+            .collect();
+        let mut all = Self { of: vec![0; keys.len()], keys: Vec::new(), parts: Vec::with_capacity(SHARDS) };
+        for (members, first, numbers) in parts {
+            let before = all.keys.len() as u32;
+            for (i, number) in members {
+                all.of[i as usize] = before + number;
             }
-            (members, numbers.len())
-        })
-        .collect();
-    let mut numbers = vec![0; keys.len()];
-    let mut before = 0;
-    for (members, count) in parts {
-        for (i, number) in members {
-            numbers[i as usize] = before as u32 + number;
+            all.keys.extend(first);
+            all.parts.push((before, numbers));
         }
-        before += count;
+        all
     }
-    (numbers, before)
+
+    /// How many numbers there are.
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The number of a key, if it has one.
+    pub(crate) fn find(&self, key: &K) -> Option<u32> {
+        let (before, numbers) = &self.parts[shard_of(key)];
+        numbers.get(key).map(|number| before + number)
+    }
+}
+
+fn shard_of<K: Hash>(key: &K) -> usize {
+    let mut hasher = FxHasher::default();
+    key.hash(&mut hasher);
+    // Not the bits that the tables of the parts look at.
+    (hasher.finish() >> 40) as usize % SHARDS
 }
 
 #[cfg(test)]
@@ -48,14 +76,17 @@ mod tests {
     proptest! {
         #[test]
         fn equal_keys_and_only_they_share_a_number(keys in prop::collection::vec(-9..9_i32, 0..400)) {
-            let (numbers, count) = number(&keys);
+            let numbers = Numbers::new(&keys);
             let mut of_key = FxHashMap::default();
-            for (key, number) in keys.iter().zip(&numbers) {
+            for (key, number) in keys.iter().zip(&numbers.of) {
                 prop_assert_eq!(*of_key.entry(*key).or_insert(*number), *number);
+                prop_assert_eq!(numbers.find(key), Some(*number));
+                prop_assert_eq!(numbers.keys[*number as usize], *key);
             }
+            prop_assert_eq!(numbers.find(&99), None);
             let mut used: Vec<u32> = of_key.into_values().collect();
             used.sort_unstable();
-            prop_assert!(used.iter().copied().eq(0..count as u32));
+            prop_assert!(used.iter().copied().eq(0..numbers.len() as u32));
         }
     }
 }

@@ -17,7 +17,7 @@ pub struct Clusters {
 
 impl Clusters {
     /// Groups points by cluster number; `numbers` must be below `count`.
-    fn of_numbers(points: &[u32], numbers: &[u32], count: usize) -> Self {
+    pub(crate) fn of_numbers(points: &[u32], numbers: &[u32], count: usize) -> Self {
         let mut starts = vec![0_u32; count + 1];
         numbers.iter().for_each(|number| starts[*number as usize + 1] += 1);
         for i in 0..count {

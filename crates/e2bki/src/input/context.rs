@@ -9,17 +9,14 @@
 //! the frame. The sum of a point's beliefs stays, so that this moves belief between classes and makes no ignorance.
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use super::EvidentialPoints;
 use super::cubes::Cubes;
+use crate::cluster::Clusters;
 use crate::maths::{argmax, exp, ln};
 
 /// Least ignorance that a mixed opinion keeps.
 const LEAST: f32 = 1e-12;
-
-/// Parts that the cubes are divided into to sum them side by side: every part goes through all rows.
-const PARTS: usize = 8;
 
 /// A cube and those that touch its faces, with their weights.
 const CUBES: [([i32; 3], f32); 7] = [
@@ -34,52 +31,54 @@ const CUBES: [([i32; 3], f32); 7] = [
 
 impl EvidentialPoints {
     /// Mixes every opinion with those of its neighbourhood, with a share of `context`; weighs classes by their trust to
-    /// the power of `class_trust`.
-    pub(super) fn mix_with_neighbours(&mut self, cubes: &Cubes, context: f32, class_trust: f64) {
-        let (classes, places) = (self.classes, &cubes.place);
-        // Points that share a row of odds share its cube too: rows are what is summed.
-        let rows = self.odds.len() / classes;
-        let (mut cell_of_row, mut points_of_row) = (vec![0; rows], vec![0.0_f32; rows]);
-        for (point, cell) in cubes.of_point.iter().enumerate() {
-            let row = self.row(point);
-            cell_of_row[row] = *cell;
-            points_of_row[row] += 1.0;
-        }
+    /// the power of `class_trust`. `of_rows` has the cube of every row of odds, and how many points share the row.
+    pub(super) fn mix_with_neighbours(
+        &mut self,
+        cubes: &Cubes,
+        of_rows: &[(u32, u32)],
+        context: f32,
+        class_trust: f64,
+    ) {
+        let (classes, places) = (self.classes, &cubes.numbers.keys);
         let trust = trust(&cubes.counts, classes, class_trust);
+        let all: Vec<u32> = (0..of_rows.len() as u32).collect();
+        let cube_of_row: Vec<u32> = of_rows.iter().map(|(cube, _)| *cube).collect();
+        let rows_of = Clusters::of_numbers(&all, &cube_of_row, places.len());
         // Beliefs of every cube, and how many points have them.
         let stride = classes + 1;
         let mut sums = vec![0.0_f32; places.len() * stride];
-        let per_part = places.len().div_ceil(PARTS).max(1);
-        sums.par_chunks_mut(per_part * stride).enumerate().for_each(|(part, sums)| {
-            let first = (part * per_part) as u32;
-            let own = first..first + per_part as u32;
-            for (row, cell) in cell_of_row.iter().enumerate().filter(|(_, cell)| own.contains(cell)) {
-                let sums = &mut sums[(cell - first) as usize * stride..][..stride];
-                let odds = &self.odds[row * classes..][..classes];
-                let scale = points_of_row[row] / (1.0 + odds.iter().sum::<f32>());
+        sums.par_chunks_mut(stride).enumerate().with_min_len(512).for_each(|(cube, sums)| {
+            for row in rows_of.members(cube) {
+                let odds = &self.odds[*row as usize * classes..][..classes];
+                let points = of_rows[*row as usize].1 as f32;
+                let scale = points / (1.0 + odds.iter().sum::<f32>());
                 sums.iter_mut().zip(odds).for_each(|(sum, odds)| *sum += scale * odds);
-                sums[classes] += points_of_row[row];
+                sums[classes] += points;
             }
         });
-        let at: FxHashMap<[i32; 3], u32> = places.iter().enumerate().map(|(i, place)| (*place, i as u32)).collect();
         let mut means = vec![0.0_f32; places.len() * stride];
-        means.par_chunks_mut(stride).zip(places).with_min_len(256).for_each(|(mean, place)| {
+        means.par_chunks_mut(stride).zip(places).with_min_len(512).for_each(|(mean, place)| {
             for (offset, weight) in CUBES {
-                let Some(cell) = at.get(&std::array::from_fn(|axis| place[axis] + offset[axis])) else { continue };
-                let sums = &sums[*cell as usize * stride..][..stride];
+                let neighbour = cubes.numbers.find(&std::array::from_fn(|axis| place[axis].wrapping_add(offset[axis])));
+                let Some(cube) = neighbour else { continue };
+                let sums = &sums[cube as usize * stride..][..stride];
                 mean.iter_mut().zip(sums).for_each(|(mean, sum)| *mean += weight * sum);
             }
             let share = 1.0 / mean[classes];
             mean.iter_mut().for_each(|mean| *mean *= share);
         });
-        let mut labels = vec![0_u16; rows];
-        let mixed = self.odds.par_chunks_mut(classes).zip(&cell_of_row).zip(&mut labels).with_min_len(1024);
-        mixed.for_each(|((odds, cell), label)| {
-            mix(odds, &means[*cell as usize * stride..][..classes], context, &trust);
+        let mut labels = vec![0_u16; of_rows.len()];
+        let mixed = self.odds.par_chunks_mut(classes).zip(of_rows).zip(&mut labels).with_min_len(1024);
+        mixed.for_each(|((odds, (cube, _)), label)| {
+            mix(odds, &means[*cube as usize * stride..][..classes], context, &trust);
             *label = argmax(odds) as u16;
         });
-        for point in 0..self.len() {
-            self.label[point] = labels[self.row(point)];
+        match &self.row_of {
+            None => self.label = labels,
+            Some(rows) => {
+                let of_point = rows.par_iter().with_min_len(4096).map(|row| labels[*row as usize]);
+                of_point.collect_into_vec(&mut self.label);
+            }
         }
     }
 }

@@ -2,15 +2,13 @@
 
 use rayon::prelude::*;
 
-use crate::cluster::number;
+use crate::cluster::Numbers;
 use crate::maths::floor_i32;
 
 /// Points by cube.
 pub(super) struct Cubes {
-    /// Number of every point's cube.
-    pub(super) of_point: Vec<u32>,
-    /// Where each cube is: multiples of the side.
-    pub(super) place: Vec<[i32; 3]>,
+    /// Number of every point's cube, and where each cube is: multiples of the side.
+    pub(super) numbers: Numbers<[i32; 3]>,
     /// Points of every label in every cube: a row per cube.
     pub(super) counts: Vec<u32>,
 }
@@ -19,12 +17,11 @@ impl Cubes {
     pub(super) fn new(points: &[[f32; 3]], labels: &[u16], classes: usize, side: f32) -> Self {
         let cube = |point: &[f32; 3]| point.map(|v| floor_i32(f64::from(v / side)));
         let keys: Vec<[i32; 3]> = points.par_iter().with_min_len(4096).map(cube).collect();
-        let (of_point, len) = number(&keys);
-        let (mut place, mut counts) = (vec![[0; 3]; len], vec![0; len * classes]);
-        for ((cube, label), key) in of_point.iter().zip(labels).zip(keys) {
+        let numbers = Numbers::new(&keys);
+        let mut counts = vec![0; numbers.len() * classes];
+        for (cube, label) in numbers.of.iter().zip(labels) {
             counts[*cube as usize * classes + usize::from(*label)] += 1;
-            place[*cube as usize] = key;
         }
-        Self { of_point, place, counts }
+        Self { numbers, counts }
     }
 }

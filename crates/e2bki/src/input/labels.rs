@@ -8,8 +8,17 @@ use rayon::prelude::*;
 
 use super::cubes::Cubes;
 
-/// Rows of odds, and the number of each point's row: points of one label and cube share theirs.
-pub(super) fn odds_from_labels(cubes: &Cubes, labels: &[u16], classes: usize, strength: f32) -> (Vec<f32>, Vec<u32>) {
+/// Rows of odds that points share: those of one label in one cube.
+pub(super) struct LabelRows {
+    pub(super) odds: Vec<f32>,
+    /// The row of every point.
+    pub(super) of_point: Vec<u32>,
+    /// The cube of every row, and how many points share it.
+    pub(super) cubes: Vec<(u32, u32)>,
+}
+
+/// The odds of labelled points.
+pub(super) fn odds_from_labels(cubes: &Cubes, labels: &[u16], classes: usize, strength: f32) -> LabelRows {
     let counts = &cubes.counts;
     // A row for every label present in a cube.
     let mut present: Vec<u32> = Vec::new();
@@ -33,7 +42,11 @@ pub(super) fn odds_from_labels(cubes: &Cubes, labels: &[u16], classes: usize, st
         odds[label] = most * (1.0 + f32::EPSILON);
     });
     let of_point = |(cell, label): (&u32, &u16)| row_of[*cell as usize * classes + usize::from(*label)];
-    (rows, cubes.of_point.iter().zip(labels).map(of_point).collect())
+    LabelRows {
+        odds: rows,
+        of_point: cubes.numbers.of.par_iter().zip(labels).with_min_len(4096).map(of_point).collect(),
+        cubes: present.iter().map(|i| (i / classes as u32, counts[*i as usize])).collect(),
+    }
 }
 
 #[cfg(test)]
@@ -47,9 +60,10 @@ mod tests {
         let points: Vec<[f32; 3]> = [0.1, 0.1, 0.1, 0.1, 5.1, 9.1, 9.1, 9.1, 9.1].map(near).to_vec();
         let labels = [0, 0, 0, 0, 0, 1, 1, 1, 0];
         let cubes = Cubes::new(&points, &labels, 2, 0.4);
-        let (rows, row_of) = odds_from_labels(&cubes, &labels, 2, 9.0);
-        assert_eq!(rows.len(), 2 * 4, "a row per cube and label");
-        let odds: Vec<f32> = row_of.iter().flat_map(|row| &rows[2 * *row as usize..][..2]).copied().collect();
+        let rows = odds_from_labels(&cubes, &labels, 2, 9.0);
+        assert_eq!(rows.odds.len(), 2 * 4, "a row per cube and label");
+        assert_eq!(rows.cubes.iter().map(|(_, points)| points).sum::<u32>(), 9);
+        let odds: Vec<f32> = rows.of_point.iter().flat_map(|row| &rows.odds[2 * *row as usize..][..2]).copied().collect();
         let total = |i: usize| odds[2 * i] + odds[2 * i + 1];
         assert!((odds[0] - 9.0 * 0.8).abs() < 1e-5 && odds[1] == 0.0);
         assert!((odds[8] - 4.5).abs() < 1e-5);

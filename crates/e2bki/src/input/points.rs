@@ -56,12 +56,14 @@ impl EvidentialPoints {
         if labelled || config.context > 0.0 {
             let side = config.label_neighbourhood as f32;
             let cubes = Cubes::new(&points.position, &points.label, classes, side);
+            let mut cubes_of_rows = None;
             if labelled {
-                let (odds, row_of) = odds_from_labels(&cubes, &points.label, classes, config.label_strength as f32);
-                (points.odds, points.row_of) = (odds, Some(row_of));
+                let rows = odds_from_labels(&cubes, &points.label, classes, config.label_strength as f32);
+                (points.odds, points.row_of, cubes_of_rows) = (rows.odds, Some(rows.of_point), Some(rows.cubes));
             }
             if config.context > 0.0 {
-                points.mix_with_neighbours(&cubes, config.context as f32, config.class_trust);
+                let of_rows = cubes_of_rows.unwrap_or_else(|| cubes.numbers.of.iter().map(|cube| (*cube, 1)).collect());
+                points.mix_with_neighbours(&cubes, &of_rows, config.context as f32, config.class_trust);
             }
         }
         report.kept = points.len();
