@@ -4,6 +4,7 @@
 //! or input.
 
 mod bench;
+mod calibrate;
 mod check;
 mod config;
 mod data;
@@ -49,6 +50,8 @@ struct Arguments {
 enum Command {
     /// Build a map from a dataset folder
     Map(Box<map::Options>),
+    /// Learn from labelled frames how far a network can be trusted
+    Calibrate(calibrate::Options),
     /// Look at one frame of a dataset and say what was found and what looks wrong
     Inspect(inspect::Options),
     /// Simulate a drive, map it, score the map and write pictures to look at
@@ -102,6 +105,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 fn execute(command: Command) -> u8 {
     let result = match command {
         Command::Map(options) => map::run(&options),
+        Command::Calibrate(options) => calibrate::run(&options),
         Command::Inspect(options) => match inspect::run(&options) {
             Ok(true) => return 1,
             other => other.map(|_| ()),

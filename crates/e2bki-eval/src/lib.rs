@@ -5,6 +5,7 @@
 //!   ask about that come of it, in the volume and seen from above, and places known to be empty.
 //! - [`run`] feeds frames to any number of maps ([`Entrant`]); [`assess`] asks one of them and gives a [`Record`].
 //! - [`Tally`], [`Calibration`]: the metrics by themselves.
+//! - [`SourceCalibration`]: how much surer of itself a network is than it is right.
 //! - [`plot`]: figures as PNG and SVG.
 //!
 //! Metrics are in percent, and nothing where there is nothing to measure: never 0 or NaN in its place.
@@ -32,6 +33,7 @@ pub mod plot;
 mod protocol;
 mod queries;
 mod record;
+mod source;
 mod table;
 mod tally;
 mod truth;
@@ -46,6 +48,7 @@ pub use free::{EmptySpace, EmptySpaceSamples};
 pub use protocol::{Entrant, run};
 pub use queries::Queries;
 pub use record::{CalibrationRecord, Record, View};
+pub use source::{Rung, SourceCalibration};
 pub use table::{DASH, Table, decimals, percent};
 pub use tally::{Score, Tally};
 pub use truth::{Asked, GroundTruth, Questions};

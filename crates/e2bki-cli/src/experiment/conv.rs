@@ -1,12 +1,18 @@
-//! ConvBKI's kernels: learned once per dataset and kept in the experiment's folder.
+//! What is learned from ground truth of frames that are not asked about: ConvBKI's kernels, once per dataset and kept in
+//! the experiment's folder, and how far a network can be trusted.
 
 use anyhow::{Context as _, Result};
+use e2bki::Config;
 use e2bki_baselines::{ConvKernels, TrainOptions, Window, train};
+use e2bki_eval::SourceCalibration;
 
 use super::context::Context;
 use super::dataset::Dataset;
 use super::state::key;
 use crate::table;
+
+/// Frames that the trust in a network is learned from.
+const CALIBRATION_FRAMES: usize = 20;
 
 impl Context {
     /// Kernels for a dataset, learned from a drive that is not asked about.
@@ -46,5 +52,17 @@ impl Context {
         std::fs::write(&unfinished, outcome.kernels.to_toml(&training.classes)?).with_context(failed)?;
         std::fs::rename(&unfinished, &path).with_context(failed)?;
         Ok(outcome.kernels)
+    }
+
+    /// Our configuration with what was learned of a dataset's network from the frames that ConvBKI learns from; nothing
+    /// where that changes nothing.
+    pub(super) fn calibrated_config(&mut self, dataset: &Dataset) -> Result<Option<Config>> {
+        let (training, step) = dataset.training(self.options.columns, &self.options.out)?;
+        let step = step.max(training.frames.div_ceil(CALIBRATION_FRAMES));
+        let frames = (0..training.frames).step_by(step).map(|i| training.frame(i)).collect::<Result<Vec<_>>>()?;
+        let config = self.config();
+        let learned = SourceCalibration::learn(&frames, &dataset.classes, &config, || {})?;
+        let changed = learned.map(|learned| learned.apply(&config)).transpose()?;
+        Ok(changed.filter(|changed| *changed != config))
     }
 }

@@ -9,7 +9,7 @@ use e2bki_sim::{Split, Standard};
 
 use super::context::Context;
 use super::dataset::{Dataset, Part};
-use super::method::{OURS, OURS_PAPER};
+use super::method::{Method, OURS, OURS_CALIBRATED};
 use super::show;
 use super::study::Study;
 
@@ -26,7 +26,14 @@ const REAL: [(&str, &str, &str, usize); 3] = [
 pub(super) fn table(context: &mut Context) -> Result<()> {
     let mut records = Vec::new();
     for dataset in datasets(context)? {
-        let methods = context.all_methods(&dataset, dataset.every())?;
+        let mut methods = context.all_methods(&dataset, dataset.every())?;
+        if let Some(config) = context.calibrated_config(&dataset)? {
+            context.note(&format!(
+                "{}: {OURS_CALIBRATED} has temperature = {}, label_strength = {}, learned where ConvBKI learns.",
+                dataset.name, config.temperature, config.label_strength
+            ))?;
+            methods.push(Method::ours(OURS_CALIBRATED, config, dataset.every()));
+        }
         records.extend(context.study(&Study { dataset: &dataset, methods: &methods, views: &VIEWS, compare: true })?);
     }
     context.note(
@@ -125,25 +132,25 @@ const COLUMNS: [Column; 5] = [
 /// Our default against the best of the others, dataset by dataset and view by view.
 fn margins(records: &[Record]) -> Table {
     let heading =
-        ["dataset", "view", "against"].into_iter().chain(COLUMNS.map(|(name, ..)| name)).chain(["ECE : S-BKI"]);
+        ["dataset", "view", "ours", "against"].into_iter().chain(COLUMNS.map(|(name, ..)| name)).chain(["ECE : S-BKI"]);
     let mut table = Table::new(heading);
     let mut groups: Vec<(&str, View)> = records.iter().map(|r| (r.dataset.as_str(), r.view)).collect();
     groups.dedup();
     for (dataset, view) in groups.into_iter().filter(|(_, view)| *view != View::Continuous) {
         let of = |name: &str| records.iter().find(|r| r.dataset == dataset && r.view == view && r.method == name);
-        let Some(ours) = of(OURS).filter(|r| r.queries > 0) else { continue };
-        for (against, learned) in [("all", true), ("those that learn nothing", false)] {
+        let pairs = [(OURS, "all", true), (OURS, "those that learn nothing", false), (OURS_CALIBRATED, "all", true)];
+        for (name, against, learned) in pairs {
+            let Some(ours) = of(name).filter(|r| r.queries > 0) else { continue };
             let others = records.iter().filter(|r| r.dataset == dataset && r.view == view && r.bytes.is_some());
-            let others: Vec<&Record> = others
-                .filter(|r| r.method != OURS && r.method != OURS_PAPER && (learned || r.method != "ConvBKI"))
-                .collect();
+            let others: Vec<&Record> =
+                others.filter(|r| !r.method.starts_with(OURS) && (learned || r.method != "ConvBKI")).collect();
             let margin = |(_, value, high): &Column| {
                 let order = |a: &f64, b: &f64| if *high { a.total_cmp(b) } else { b.total_cmp(a) };
                 let best = others.iter().filter_map(|r| value(r)).max_by(order);
                 value(ours).zip(best).map_or_else(|| DASH.into(), |(ours, best)| format!("{:+.1}", ours - best))
             };
             let ratio = of("S-BKI").and_then(|r| Some(ours.ece? / r.ece?));
-            let row = [dataset.into(), view.name().into(), against.into()].into_iter();
+            let row = [dataset.into(), view.name().into(), name.into(), against.into()].into_iter();
             table.row(row.chain(COLUMNS.iter().map(margin)).chain([decimals(ratio, 2)]));
         }
     }

@@ -37,6 +37,9 @@ pub(super) const OURS: &str = "E2-BKI";
 /// Our method with the paper's clustering and merging.
 pub(super) const OURS_PAPER: &str = "E2-BKI, paper's settings";
 
+/// Our method with how far the network can be trusted learned from ground truth.
+pub(super) const OURS_CALIBRATED: &str = "E2-BKI, source calibrated";
+
 impl Method {
     fn new(name: &str, config: Config, confidence: Confidence, every: usize, kind: Kind) -> Self {
         Self { name: name.into(), config, confidence, every, parameters: BTreeMap::new(), pose_noise: None, kind }

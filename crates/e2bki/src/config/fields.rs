@@ -132,6 +132,7 @@ static FIELDS: &[Field] = &[
     field!(sparsity, "u_spa", choice Sparsity, "form of the evidence-sparsity part of the uncertainty"),
     field!(min_range, "", float 0.0 .. 1000.0, "nearer returns are dropped, metres"),
     field!(max_range, "", float 0.01 .. f64::INFINITY, "farther returns are dropped, metres"),
+    field!(temperature, "T", float 0.01 .. 100.0, "how much surer of itself the source is than it is right: p becomes p^(1/T), evidence becomes evidence/T"),
     field!(label_strength, "", float 0.001 .. 1e6, "belief-to-ignorance ratio of a hard label when all its neighbours agree"),
     field!(label_neighbourhood, "", float 0.02 .. 10.0, "side of the cubes in which a point's neighbours are counted, metres"),
     field!(context, "", float 0.0 .. 1.0, "share of a point's opinion that comes from its neighbours in the scan"),

@@ -95,6 +95,9 @@ pub struct Config {
     pub min_range: f64,
     /// Returns farther than this are dropped, metres.
     pub max_range: f64,
+    /// How much surer of itself the source of soft semantics is than it is right: probabilities and softmax logits
+    /// become p^(1/T), evidence and opinions e/T. Hard labels have `label_strength` instead.
+    pub temperature: f64,
     /// Belief-to-ignorance ratio b/u that a hard label gets when all its neighbours agree.
     pub label_strength: f64,
     /// Side of the cubes in which a point's neighbours are counted, metres.
@@ -148,6 +151,7 @@ impl Default for Config {
             sparsity: Sparsity::Literal,
             min_range: 0.0,
             max_range: f64::INFINITY,
+            temperature: 1.0,
             label_strength: 2.0,
             label_neighbourhood: 0.4,
             context: 0.8,

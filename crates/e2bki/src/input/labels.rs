@@ -63,7 +63,8 @@ mod tests {
         let rows = odds_from_labels(&cubes, &labels, 2, 9.0);
         assert_eq!(rows.odds.len(), 2 * 4, "a row per cube and label");
         assert_eq!(rows.cubes.iter().map(|(_, points)| points).sum::<u32>(), 9);
-        let odds: Vec<f32> = rows.of_point.iter().flat_map(|row| &rows.odds[2 * *row as usize..][..2]).copied().collect();
+        let odds: Vec<f32> =
+            rows.of_point.iter().flat_map(|row| &rows.odds[2 * *row as usize..][..2]).copied().collect();
         let total = |i: usize| odds[2 * i] + odds[2 * i + 1];
         assert!((odds[0] - 9.0 * 0.8).abs() < 1e-5 && odds[1] == 0.0);
         assert!((odds[8] - 4.5).abs() < 1e-5);

@@ -53,22 +53,33 @@ pub(super) fn from_log_evidence(row: &[f32], odds: &mut [f32]) -> Verdict {
     Verdict::Proper
 }
 
-/// Odds from logits of an ordinary network, through softmax and entropy.
-pub(super) fn from_softmax(row: &[f32], odds: &mut [f32]) -> Verdict {
+/// Takes evidence down (or up) by a temperature.
+pub(super) fn tempered(odds: &mut [f32], temperature: f64) {
+    let share = 1.0 / temperature;
+    odds.iter_mut().for_each(|odds| *odds = (f64::from(*odds) * share).min(f64::from(MAX_ODDS)) as f32);
+}
+
+/// Odds from logits of an ordinary network, through softmax at a temperature and entropy.
+pub(super) fn from_softmax(row: &[f32], temperature: f64, odds: &mut [f32]) -> Verdict {
     let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     if row.iter().any(|v| !v.is_finite()) {
         return Verdict::NonFinite;
     }
     for (p, value) in odds.iter_mut().zip(row) {
-        *p = exp(f64::from(value - largest)) as f32;
+        *p = exp(f64::from(value - largest) / temperature) as f32;
     }
     from_probabilities_in_place(odds)
 }
 
-/// Odds from probabilities alone: u is their entropy divided by ln C.
-pub(super) fn from_probabilities(row: &[f32], odds: &mut [f32]) -> Verdict {
+/// Odds from probabilities alone, at a temperature: u is their entropy divided by ln C.
+pub(super) fn from_probabilities(row: &[f32], temperature: f64, odds: &mut [f32]) -> Verdict {
     odds.copy_from_slice(row);
     let sum: f32 = row.iter().sum();
+    if temperature != 1.0 {
+        for p in odds.iter_mut().filter(|p| **p > 0.0 && p.is_finite()) {
+            *p = exp(ln(f64::from(*p)) / temperature) as f32;
+        }
+    }
     match from_probabilities_in_place(odds) {
         Verdict::Proper if (sum - 1.0).abs() > TOLERANCE => Verdict::Repaired,
         other => other,
@@ -201,15 +212,34 @@ mod tests {
     fn entropy_gives_flat_probabilities_more_uncertainty_than_sharp_ones() {
         let uncertainty = |p: &[f32]| {
             let mut odds = vec![0.0; p.len()];
-            from_probabilities(p, &mut odds);
+            from_probabilities(p, 1.0, &mut odds);
             1.0 / (1.0 + odds.iter().sum::<f32>())
         };
         assert!((uncertainty(&[1.0, 0.0, 0.0]) - MIN_ENTROPY_UNCERTAINTY).abs() < 1e-4);
         assert!(uncertainty(&[0.5, 0.3, 0.2]) > uncertainty(&[0.8, 0.1, 0.1]));
         let mut odds = [0.0; 2];
-        assert_eq!(from_probabilities(&[0.5, 0.5], &mut odds), Verdict::NoEvidence);
-        assert_eq!(from_softmax(&[1e30, -1e30], &mut odds), Verdict::Proper);
+        assert_eq!(from_probabilities(&[0.5, 0.5], 1.0, &mut odds), Verdict::NoEvidence);
+        assert_eq!(from_softmax(&[1e30, -1e30], 1.0, &mut odds), Verdict::Proper);
         assert_eq!(from_log_evidence(&[1e30, -1e30], &mut odds), Verdict::Proper);
         assert!((odds[0] - 11_013.233).abs() < 0.1);
+    }
+    #[test]
+    fn temperature_flattens_every_form_and_keeps_its_order() {
+        let (p, logits) = ([0.7_f32, 0.2, 0.1], [0.7_f32.ln(), 0.2_f32.ln(), 0.1_f32.ln()]);
+        let uncertainty = |odds: &[f32]| 1.0 / (1.0 + odds.iter().sum::<f32>());
+        let mut before = 0.0;
+        for temperature in [0.5, 1.0, 2.0, 4.0] {
+            let (mut a, mut b) = ([0.0; 3], [0.0; 3]);
+            assert_eq!(from_probabilities(&p, temperature, &mut a), Verdict::Proper);
+            assert_eq!(from_softmax(&logits, temperature, &mut b), Verdict::Proper);
+            assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4 * a.abs().max(1e-3)), "{a:?} {b:?}");
+            assert!(a[0] > a[1] && a[1] >= a[2] && uncertainty(&a) > before);
+            before = uncertainty(&a);
+        }
+        let mut odds = [6.0, 2.0, MAX_ODDS];
+        tempered(&mut odds, 2.0);
+        assert_eq!(odds, [3.0, 1.0, MAX_ODDS / 2.0]);
+        tempered(&mut odds, 0.01);
+        assert_eq!(odds[2], MAX_ODDS);
     }
 }

@@ -112,6 +112,8 @@ fn convert(
     let mut dropped = Dropped::default();
     let mut repaired = 0;
     let mut odds = vec![0.0; classes];
+    let softmax =
+        matches!(frame.semantics, Semantics::Probabilities(_) | Semantics::Logits { kind: LogitKind::Softmax, .. });
     for i in range {
         let position = frame.points[i];
         let distance = match distance(position, config, &mut dropped) {
@@ -135,12 +137,17 @@ fn convert(
             Semantics::Opinion { probabilities: v, uncertainty } => {
                 opinion::from_opinion(&v[row(v)], uncertainty[i], &mut odds)
             }
-            Semantics::Probabilities(v) => opinion::from_probabilities(&v[row(v)], &mut odds),
+            Semantics::Probabilities(v) => opinion::from_probabilities(&v[row(v)], config.temperature, &mut odds),
             Semantics::Logits { values: v, kind: LogitKind::ExpEvidence } => {
                 opinion::from_log_evidence(&v[row(v)], &mut odds)
             }
-            Semantics::Logits { values: v, kind: LogitKind::Softmax } => opinion::from_softmax(&v[row(v)], &mut odds),
+            Semantics::Logits { values: v, kind: LogitKind::Softmax } => {
+                opinion::from_softmax(&v[row(v)], config.temperature, &mut odds)
+            }
         };
+        if !softmax && config.temperature != 1.0 {
+            opinion::tempered(&mut odds, config.temperature);
+        }
         match verdict {
             Verdict::NonFinite => dropped.non_finite_semantics += 1,
             Verdict::Improper => dropped.improper_opinion += 1,

@@ -1,0 +1,106 @@
+//! `e2bki calibrate`: how far a network can be trusted, learned from labelled frames.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use e2bki_data::GroundTruth;
+use e2bki_eval::{LabelledFrame, SourceCalibration};
+
+use crate::config::Parameters;
+use crate::data::{DataArguments, range};
+use crate::real::Recording;
+use crate::{network, table};
+
+/// Learn from labelled frames how far a network can be trusted
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    e2bki calibrate semantickitti/sequences/00 --semantics logits:espnetv2_pred\n  \
+    e2bki calibrate drive --semantics evidence:predictions -o calibrated.toml\n  \
+    e2bki map drive --semantics evidence:predictions --config calibrated.toml -o map.e2bki\n\n\
+    Every second of the chosen frames is mapped, over and over with other values of `temperature` (of hard labels:\n\
+    `label_strength`), and each map is asked at the labelled points of the frames between. The value with the least\n\
+    Brier score is taken; within two per cent the value there was stays. Calibrate on frames that you do not test on.")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    data: DataArguments,
+    /// What says which class a point is of, as in `e2bki map`
+    #[arg(long, value_name = "SOURCE")]
+    semantics: String,
+    /// Frame numbers: A..B (without B), A.., ..B or A [default: all]
+    #[arg(long, value_name = "RANGE")]
+    frames: Option<String>,
+    /// Take one of every K of these frames
+    #[arg(long, default_value_t = 1, value_name = "K")]
+    every: usize,
+    /// Take no more frames than this, evenly spread
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    most: usize,
+    /// Write the configuration with the value that was learned
+    #[arg(short, long, value_name = "FILE.toml")]
+    out: Option<PathBuf>,
+    /// Write the numbers as JSON (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    parameters: Parameters,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let config = options.parameters.read()?;
+    let (semantics, network) = network::source(&options.semantics)?;
+    let ids = options.frames.as_deref().map(range).transpose()?;
+    let mut open = options.data.options(semantics, GroundTruth::Auto)?;
+    open.network = network;
+    let dataset = options.data.open(&open)?;
+    let mut chosen = dataset.select(ids, options.every);
+    if options.most < 2 || chosen.len() < 2 {
+        bail!(
+            "{} of the frames of {} were chosen; at least two are needed: one to map and one to ask about",
+            chosen.len().min(options.most),
+            options.data.dir.display()
+        );
+    }
+    let step = chosen.len().div_ceil(options.most);
+    chosen = chosen.into_iter().step_by(step).collect();
+    let recording = Recording::of(&options.data.dir, dataset);
+    let bar = table::progress(chosen.len() + SourceCalibration::rungs(), "frames and maps");
+    let mut frames: Vec<LabelledFrame> = Vec::new();
+    for index in chosen {
+        frames.push(recording.frame(index)?);
+        bar.inc(1);
+    }
+    let learned = SourceCalibration::learn(&frames, recording.classes(), &config, || bar.inc(1))?;
+    bar.finish_and_clear();
+    let Some(learned) = learned else {
+        bail!(
+            "nothing to learn from: no labelled point of {} lies where all maps have something; choose frames with ground \
+             truth that see the same places (--frames, --every)",
+            options.data.dir.display()
+        );
+    };
+    let mut rows = vec![[learned.key, "Brier score %", "ECE %", "right %", ""].map(String::from).to_vec()];
+    for rung in &learned.tried {
+        let mark = if rung.value == learned.value { "← best" } else { "" };
+        let numbers = [rung.brier, rung.ece, rung.right].map(|v| format!("{v:.2}"));
+        let [brier, ece, right] = numbers;
+        rows.push(vec![rung.value.to_string(), brier, ece, right, mark.into()]);
+    }
+    table::print(&rows)?;
+    table::line(&format!(
+        "{} frames, {} places that all maps know; use it with --set {}={}",
+        frames.len(),
+        learned.asked,
+        learned.key,
+        learned.value
+    ))?;
+    if let Some(path) = &options.out {
+        let text = learned.apply(&config)?.to_toml();
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        table::line(&format!("wrote {}", path.display()))?;
+    }
+    match &options.json {
+        Some(path) => table::write_json(path, &learned),
+        None => Ok(()),
+    }
+}
