@@ -148,6 +148,12 @@ fn toml_value(key: &str, value: &Bound<'_, PyAny>) -> Result<toml::Value> {
     if value.is_instance_of::<PyBool>() {
         return Ok(toml::Value::Boolean(value.extract()?));
     }
+    // NumPy's arrays are no sequences to Python, but they can become lists.
+    let listed = if value.hasattr("tolist")? { value.call_method0("tolist")? } else { value.clone() };
+    if let Ok(rows) = listed.extract::<Vec<Vec<f64>>>() {
+        let row = |row: Vec<f64>| toml::Value::Array(row.into_iter().map(toml::Value::Float).collect());
+        return Ok(toml::Value::Array(rows.into_iter().map(row).collect()));
+    }
     if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? {
         // Beyond 64 bits it is out of every range; as a float the message can still show it.
         return match value.extract::<i64>() {
@@ -171,6 +177,9 @@ fn toml_value(key: &str, value: &Bound<'_, PyAny>) -> Result<toml::Value> {
 /// A parameter's value as Python has it.
 fn value_of<'py>(py: Python<'py>, field: &Field, config: &Config) -> Result<Bound<'py, PyAny>> {
     let text = field.value(config);
+    if field.key == "confusion" {
+        return Ok(config.confusion.rows().to_vec().into_bound_py_any(py)?);
+    }
     Ok(match text.as_str() {
         "true" | "false" => (text == "true").into_bound_py_any(py)?,
         _ if text.starts_with('"') => text.trim_matches('"').into_bound_py_any(py)?,

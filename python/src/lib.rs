@@ -66,6 +66,7 @@ fn _e2bki(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sim::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::evaluate_beliefs, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::evaluate_labels, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::calibrate_source, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::compare, module)?)?;
     module.add_function(wrap_pyfunction!(store::load, module)?)?;
     module.add_function(wrap_pyfunction!(store::import_npz, module)?)?;

@@ -5,8 +5,8 @@ use std::time::Instant;
 use e2bki::{ClassSet, Frame, FrameReport, Timings};
 use e2bki_baselines::Baseline;
 use e2bki_eval::{
-    Answers, Asked, Calibration, Confidence, GroundTruth, Questions, Record, Tally, VarianceRange, View, assess_map,
-    assess_network, common_miou,
+    Answers, Asked, Calibration, Confidence, GroundTruth, Questions, Record, SourceCalibration, Tally, VarianceRange,
+    View, assess_map, assess_network, common_miou,
 };
 use pyo3::prelude::*;
 use serde_json::json;
@@ -14,6 +14,8 @@ use serde_json::json;
 use crate::arrays;
 use crate::baselines::PyBaseline;
 use crate::beliefs::PyBeliefs;
+use crate::classes::class_set;
+use crate::config::{PyConfig, config_or_default};
 use crate::errors::{Failure, Result};
 use crate::frame::PyFrame;
 use crate::map::PyMap;
@@ -128,6 +130,25 @@ struct Entrant<'a> {
     mapped: usize,
     seconds: f64,
     stages: Timings,
+}
+
+/// calibrate_source(frames, classes, config) -> tuple[Config, str] | None
+#[pyfunction]
+pub(crate) fn calibrate_source(
+    py: Python<'_>,
+    frames: &Bound<'_, PyAny>,
+    classes: &Bound<'_, PyAny>,
+    config: Option<PyConfig>,
+) -> Result<Option<(PyConfig, String)>> {
+    let (classes, config) = (class_set(classes)?, config_or_default(config));
+    let mut labelled = Vec::new();
+    for frame in frames.try_iter()? {
+        labelled.push(frame?.cast::<PyFrame>().map_err(PyErr::from)?.get().labelled()?);
+    }
+    let learned = py.detach(|| SourceCalibration::learn(&labelled, &classes, &config, || {}))?;
+    let Some(learned) = learned else { return Ok(None) };
+    let text = serde_json::to_string(&learned).map_err(|e| Failure::value(e.to_string()))?;
+    Ok(Some((PyConfig(learned.config().clone()), text)))
 }
 
 /// compare(frames, methods, views, dataset, every, asked, max_range, held_out, network) -> str

@@ -1,26 +1,27 @@
-//! `e2bki calibrate`: how far a network can be trusted, learned from labelled frames.
+//! `e2bki calibrate`: what a network means and how far it can be trusted, learned from labelled frames.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki_data::GroundTruth;
-use e2bki_eval::{LabelledFrame, SourceCalibration};
+use e2bki_eval::{LabelledFrame, Rung, SourceCalibration};
 
 use crate::config::Parameters;
 use crate::data::{DataArguments, range};
 use crate::real::Recording;
 use crate::{network, table};
 
-/// Learn from labelled frames how far a network can be trusted
+/// Learn from labelled frames what a network means and how far it can be trusted
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     e2bki calibrate semantickitti/sequences/00 --semantics logits:espnetv2_pred\n  \
     e2bki calibrate drive --semantics evidence:predictions -o calibrated.toml\n  \
     e2bki map drive --semantics evidence:predictions --config calibrated.toml -o map.e2bki\n\n\
-    Every second of the chosen frames is mapped, over and over with other values of `temperature` (of hard labels:\n\
-    `label_strength`), and each map is asked at the labelled points of the frames between. The value with the least\n\
-    Brier score is taken; within two per cent the value there was stays. Calibrate on frames that you do not test on.")]
+    Two things are learned: which class the network means by the one it says (`confusion`), and how sure it may be\n\
+    (`temperature`, of hard labels `label_strength`). For the second, every second of the chosen frames is mapped, over\n\
+    and over with other values, and each map is asked at the labelled points of the frames between; the one with the\n\
+    least Brier score is taken. Calibrate on frames that you do not test on.")]
 pub(crate) struct Options {
     #[command(flatten)]
     data: DataArguments,
@@ -64,7 +65,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let step = chosen.len().div_ceil(options.most);
     chosen = chosen.into_iter().step_by(step).collect();
     let recording = Recording::of(&options.data.dir, dataset);
-    let bar = table::progress(chosen.len() + SourceCalibration::rungs(), "frames and maps");
+    let bar = table::progress(chosen.len() + SourceCalibration::maps(), "frames and maps");
     let mut frames: Vec<LabelledFrame> = Vec::new();
     for index in chosen {
         frames.push(recording.frame(index)?);
@@ -80,22 +81,23 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         );
     };
     let mut rows = vec![[learned.key, "Brier score %", "ECE %", "right %", ""].map(String::from).to_vec()];
-    for rung in &learned.tried {
-        let mark = if rung.value == learned.value { "← best" } else { "" };
+    let row = |rung: &Rung, mark: &str| {
         let numbers = [rung.brier, rung.ece, rung.right].map(|v| format!("{v:.2}"));
-        let [brier, ece, right] = numbers;
-        rows.push(vec![rung.value.to_string(), brier, ece, right, mark.into()]);
+        std::iter::once(rung.value.to_string()).chain(numbers).chain([mark.to_string()]).collect::<Vec<_>>()
+    };
+    rows.push(row(&learned.before, "as it is"));
+    for rung in &learned.tried {
+        rows.push(row(rung, if learned.best == Some(*rung) { "corrected ← best" } else { "corrected" }));
     }
     table::print(&rows)?;
-    table::line(&format!(
-        "{} frames, {} places that all maps know; use it with --set {}={}",
-        frames.len(),
-        learned.asked,
-        learned.key,
-        learned.value
-    ))?;
+    table::line(&format!("{} frames, {} places that all maps know", frames.len(), learned.asked))?;
+    if learned.best.is_none() {
+        table::line("nothing is clearly better than the configuration as it is, which stays")?;
+    } else if options.out.is_none() {
+        table::line("to map with what was learned, write it with -o FILE.toml and give that as --config")?;
+    }
     if let Some(path) = &options.out {
-        let text = learned.apply(&config)?.to_toml();
+        let text = learned.config().to_toml();
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
         table::line(&format!("wrote {}", path.display()))?;
     }

@@ -50,7 +50,7 @@ struct Arguments {
 enum Command {
     /// Build a map from a dataset folder
     Map(Box<map::Options>),
-    /// Learn from labelled frames how far a network can be trusted
+    /// Learn from labelled frames what a network means and how far it can be trusted
     Calibrate(calibrate::Options),
     /// Look at one frame of a dataset and say what was found and what looks wrong
     Inspect(inspect::Options),

@@ -152,6 +152,26 @@ fn a_simulated_drive_is_mapped_inspected_and_accounted_for() {
 }
 
 #[test]
+fn a_source_is_calibrated_and_the_map_takes_what_was_learned() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let dir = drive("kitti360", folder.path());
+    let (toml, json) = (place("learned.toml"), place("learned.json"));
+    let source = ["calibrate", &dir, "--semantics", "ground-truth"];
+    let learned = e2bki(&[&source[..], &["-o", &toml, "--json", &json]].concat());
+    assert!(learned.status.success(), "{}", text(&learned.stderr));
+    assert!(text(&learned.stdout).contains("as it is"), "{}", text(&learned.stdout));
+    let value: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!((value["key"].as_str(), value["tried"].as_array().map(Vec::len)), (Some("label_strength"), Some(11)));
+    assert!(value["asked"].as_u64() > Some(1_000) && value["before"]["right"].as_f64() > Some(90.0), "{value}");
+    let mapped = e2bki(&["map", &dir, "--config", &toml, "--frames", "0..1"]);
+    assert!(mapped.status.success(), "{}", text(&mapped.stderr));
+    let alone = e2bki(&[&source[..], &["--frames", "0..1"]].concat());
+    assert_eq!(alone.status.code(), Some(2));
+    assert!(text(&alone.stderr).contains("at least two"), "{}", text(&alone.stderr));
+}
+
+#[test]
 fn inspect_says_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let dir = drive("semantickitti", folder.path());

@@ -51,6 +51,7 @@ impl Mapper {
     /// An empty map.
     pub fn new(classes: ClassSet, config: Config) -> Result<Self> {
         config.check()?;
+        config.check_classes(classes.len())?;
         let terms = Terms::new(classes.len(), &config);
         let live = (config.live_voxels && config.posterior == Posterior::Refined)
             .then(|| LiveGrid::new(config.resolution, terms, config.distance));

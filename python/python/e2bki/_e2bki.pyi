@@ -70,6 +70,8 @@ class _Parameters(TypedDict, total=False):
     sparsity: Literal["literal", "rescaled", "none"]
     min_range: float
     max_range: float
+    temperature: float
+    confusion: Sequence[Sequence[float]]
     label_strength: float
     label_neighbourhood: float
     live_voxels: bool
@@ -93,7 +95,7 @@ class Config:
         """The text of a configuration file, with a comment on every parameter."""
     def replace(self, **parameters: Unpack[_Parameters]) -> Config:
         """The same configuration with some parameters changed."""
-    def to_dict(self) -> dict[str, float | int | bool | str]:
+    def to_dict(self) -> dict[str, float | int | bool | str | list[list[float]]]:
         """All parameters by name."""
     @staticmethod
     def fields() -> list[ConfigField]:
@@ -209,6 +211,12 @@ class Config:
     @property
     def max_range(self) -> float:
         """Farther returns are dropped, metres."""
+    @property
+    def temperature(self) -> float:
+        """How much surer of itself the source is than it is right: p becomes p^(1/T), evidence becomes evidence/T."""
+    @property
+    def confusion(self) -> list[list[float]]:
+        """For every class that the source says, the shares of its evidence that go to each class; [] for none."""
     @property
     def label_strength(self) -> float:
         """Belief-to-ignorance ratio of a hard label when all its neighbours agree."""
@@ -892,6 +900,9 @@ def simulate(
 
 def evaluate_beliefs(truth: ArrayLike, beliefs: Beliefs, reading: str) -> str: ...
 def evaluate_labels(truth: ArrayLike, labels: ArrayLike, classes: int, confidence: ArrayLike | None) -> str: ...
+def calibrate_source(
+    frames: Iterable[Frame], classes: _Classes, config: Config | None
+) -> tuple[Config, str] | None: ...
 def compare(
     frames: Iterable[Frame],
     methods: Sequence[tuple[str, Map | Baseline]],

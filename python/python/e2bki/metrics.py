@@ -11,13 +11,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _e2bki
-from ._e2bki import Baseline, Beliefs, Frame, Map
+from ._e2bki import Baseline, Beliefs, Classes, Config, Frame, Map
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-__all__ = ["ReliabilityBin", "Record", "Score", "compare", "evaluate", "plot_reliability"]
+__all__ = [
+    "ReliabilityBin",
+    "Record",
+    "Rung",
+    "Score",
+    "SourceCalibration",
+    "calibrate",
+    "compare",
+    "evaluate",
+    "plot_reliability",
+]
 
 Reading = Literal["decomposed", "variance", "min-max"]
 View = Literal["voxel", "continuous", "bev", "bev-continuous"]
@@ -75,6 +85,48 @@ class Record:
     reliability: list[ReliabilityBin] = field(repr=False)
     stage_ms: dict[str, float] = field(repr=False)
     parameters: dict[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Rung:
+    """The map that one value gives: Brier score and ECE of its confidence, share of right answers; percent."""
+
+    value: float
+    brier: float
+    ece: float
+    right: float
+
+
+@dataclass(frozen=True)
+class SourceCalibration:
+    """What was learned of a network. `config` is the one to map with; `best` is None if nothing was clearly better.
+
+    key: what was varied, "temperature" or (of hard labels) "label_strength"; asked: places that all maps know.
+    """
+
+    config: Config = field(repr=False)
+    key: str
+    before: Rung
+    best: Rung | None
+    tried: list[Rung] = field(repr=False)
+    asked: int
+
+
+def calibrate(
+    frames: Iterable[Frame], *, classes: Classes | Sequence[str], config: Config | None = None
+) -> SourceCalibration | None:
+    """Learns from frames of one drive with `truth` what a network means by its classes and how far it can be trusted.
+
+    Every second frame is mapped, over and over with other values, and asked about at the labelled points of the frames
+    between: at least two frames, better ten. Take frames that you do not test on. None if there is nothing to ask about.
+    """
+    learned = _e2bki.calibrate_source(frames, classes, config)
+    if learned is None:
+        return None
+    values = json.loads(learned[1])
+    rungs = {"before": Rung(**values["before"]), "best": values["best"] and Rung(**values["best"])}
+    tried = [Rung(**rung) for rung in values["tried"]]
+    return SourceCalibration(config=learned[0], key=values["key"], asked=values["asked"], tried=tried, **rungs)
 
 
 def _with_bins(values: dict[str, Any]) -> dict[str, Any]:

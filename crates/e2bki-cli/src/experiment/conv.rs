@@ -62,7 +62,6 @@ impl Context {
         let frames = (0..training.frames).step_by(step).map(|i| training.frame(i)).collect::<Result<Vec<_>>>()?;
         let config = self.config();
         let learned = SourceCalibration::learn(&frames, &dataset.classes, &config, || {})?;
-        let changed = learned.map(|learned| learned.apply(&config)).transpose()?;
-        Ok(changed.filter(|changed| *changed != config))
+        Ok(learned.filter(|learned| learned.best.is_some()).map(|learned| learned.config().clone()))
     }
 }

@@ -29,7 +29,8 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
         let mut methods = context.all_methods(&dataset, dataset.every())?;
         if let Some(config) = context.calibrated_config(&dataset)? {
             context.note(&format!(
-                "{}: {OURS_CALIBRATED} has temperature = {}, label_strength = {}, learned where ConvBKI learns.",
+                "{}: {OURS_CALIBRATED} has temperature {}, label strength {} and a confusion of classes learned where ConvBKI \
+                 learns.",
                 dataset.name, config.temperature, config.label_strength
             ))?;
             methods.push(Method::ours(OURS_CALIBRATED, config, dataset.every()));

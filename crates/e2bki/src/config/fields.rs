@@ -1,6 +1,8 @@
 //! The table of parameters: key, symbol, meaning, range. Everything that reads or prints a configuration uses it.
 
-use super::{ClusterCount, Clustering, Config, Distance, Doubt, Gate, Gated, Posterior, Refinement, Shape, Sparsity};
+use super::{
+    ClusterCount, Clustering, Config, Confusion, Distance, Doubt, Gate, Gated, Posterior, Refinement, Shape, Sparsity,
+};
 use crate::error::{Error, Result};
 
 /// One parameter of [`Config`].
@@ -20,6 +22,7 @@ pub(super) enum Kind {
     Integer { min: u64, max: u64, get: fn(&Config) -> u64, set: fn(&mut Config, u64) },
     Flag { get: fn(&Config) -> bool, set: fn(&mut Config, bool) },
     Choice { names: &'static [&'static str], get: fn(&Config) -> &'static str, set: fn(&mut Config, &str) -> bool },
+    Shares { get: fn(&Config) -> &Confusion, set: fn(&mut Config, Confusion) },
 }
 
 impl Field {
@@ -30,6 +33,7 @@ impl Field {
             Kind::Float { min, max, .. } => format!("a number from {min} to {max}"),
             Kind::Integer { min, max, .. } => format!("a whole number from {min} to {max}"),
             Kind::Flag { .. } => "true or false".into(),
+            Kind::Shares { .. } => "[], or a row per class whose shares add up to 1".into(),
             Kind::Choice { names, .. } => names.iter().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", "),
         }
     }
@@ -41,6 +45,7 @@ impl Field {
             Kind::Integer { get, .. } => get(config).to_string(),
             Kind::Flag { get, .. } => get(config).to_string(),
             Kind::Choice { get, .. } => format!("\"{}\"", get(config)),
+            Kind::Shares { get, .. } => get(config).to_string(),
         }
     }
 
@@ -48,6 +53,7 @@ impl Field {
         let fits = match &self.kind {
             Kind::Float { min, max, get, .. } => (*min..=*max).contains(&get(config)),
             Kind::Integer { min, max, get, .. } => (*min..=*max).contains(&get(config)),
+            Kind::Shares { get, .. } => get(config).is_proper(),
             Kind::Flag { .. } | Kind::Choice { .. } => true,
         };
         if fits { Ok(()) } else { Err(self.bad(self.value(config))) }
@@ -133,6 +139,12 @@ static FIELDS: &[Field] = &[
     field!(min_range, "", float 0.0 .. 1000.0, "nearer returns are dropped, metres"),
     field!(max_range, "", float 0.01 .. f64::INFINITY, "farther returns are dropped, metres"),
     field!(temperature, "T", float 0.01 .. 100.0, "how much surer of itself the source is than it is right: p becomes p^(1/T), evidence becomes evidence/T"),
+    Field {
+        key: "confusion",
+        symbol: "",
+        about: "for every class that the source says, the shares of its evidence that go to each class",
+        kind: Kind::Shares { get: |c| &c.confusion, set: |c, v| c.confusion = v },
+    },
     field!(label_strength, "", float 0.001 .. 1e6, "belief-to-ignorance ratio of a hard label when all its neighbours agree"),
     field!(label_neighbourhood, "", float 0.02 .. 10.0, "side of the cubes in which a point's neighbours are counted, metres"),
     field!(context, "", float 0.0 .. 1.0, "share of a point's opinion that comes from its neighbours in the scan"),

@@ -3,11 +3,13 @@
 //! One table (`fields.rs`) drives reading, checking, printing and documentation, so that they cannot disagree.
 
 mod choices;
+mod confusion;
 mod fields;
 mod presets;
 mod text;
 
 pub use choices::{ClusterCount, Clustering, Distance, Doubt, Gate, Gated, Posterior, Refinement, Shape, Sparsity};
+pub use confusion::Confusion;
 pub use fields::{Field, fields};
 pub use presets::PRESETS;
 
@@ -98,6 +100,9 @@ pub struct Config {
     /// How much surer of itself the source of soft semantics is than it is right: probabilities and softmax logits
     /// become p^(1/T), evidence and opinions e/T. Hard labels have `label_strength` instead.
     pub temperature: f64,
+    /// For every class that the source says, the shares of its evidence that go to each class; empty: it means what it
+    /// says. `e2bki calibrate` learns it.
+    pub confusion: Confusion,
     /// Belief-to-ignorance ratio b/u that a hard label gets when all its neighbours agree.
     pub label_strength: f64,
     /// Side of the cubes in which a point's neighbours are counted, metres.
@@ -152,6 +157,7 @@ impl Default for Config {
             min_range: 0.0,
             max_range: f64::INFINITY,
             temperature: 1.0,
+            confusion: Confusion::default(),
             label_strength: 2.0,
             label_neighbourhood: 0.4,
             context: 0.8,
@@ -184,6 +190,19 @@ impl Config {
             });
         }
         Ok(())
+    }
+
+    /// Checks what depends on the number of classes.
+    pub(crate) fn check_classes(&self, classes: usize) -> Result<()> {
+        let rows = self.confusion.rows().len();
+        if rows == 0 || rows == classes {
+            return Ok(());
+        }
+        Err(Error::BadValue {
+            key: "confusion".into(),
+            found: format!("{rows} × {rows}"),
+            allowed: format!("[], or {classes} × {classes} for these {classes} classes"),
+        })
     }
 
     /// Longest reach that the kernel of any primitive has, metres.

@@ -1,7 +1,7 @@
 //! Configuration files: TOML in, commented TOML out.
 
 use super::fields::{Field, Kind, fields};
-use super::{Config, PRESETS};
+use super::{Config, Confusion, PRESETS};
 use crate::error::{Error, Result};
 
 impl Config {
@@ -64,6 +64,9 @@ impl Config {
             }
             (Kind::Flag { set, .. }, toml::Value::Boolean(v)) => set(self, *v),
             (Kind::Choice { set, .. }, toml::Value::String(v)) if set(self, v) => {}
+            (Kind::Shares { set, .. }, toml::Value::Array(rows)) => {
+                set(self, Confusion::of_toml(rows).ok_or_else(bad)?);
+            }
             _ => return Err(bad()),
         }
         Ok(())
@@ -121,6 +124,22 @@ mod tests {
         assert!(message("preset = \"papr\"").contains("paper-urban"));
         assert!(message("a = = 3").contains("TOML"));
         assert!(message("min_range = 9\nmax_range = 5").contains("max_range"));
+    }
+
+    #[test]
+    fn a_confusion_survives_a_round_trip_and_must_be_one() {
+        let mut config = Config::default();
+        config.set_text("confusion", "[[0.75, 0.25], [0, 1]]").unwrap();
+        assert_eq!(config.confusion.rows(), [[0.75, 0.25], [0.0, 1.0]]);
+        assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
+        let before = config.clone();
+        for wrong in ["[[1.0]", "[1, 2]", "[[1, 0]]", "[[0.5, 0.4], [0, 1]]", "[[2, -1], [0, 1]]", "[[nan]]", "\"x\""] {
+            let message = config.set_text("confusion", wrong).unwrap_err().to_string();
+            assert!(message.contains("add up to 1"), "{wrong}: {message}");
+        }
+        assert_eq!(config, before);
+        config.set_text("confusion", "[]").unwrap();
+        assert_eq!(config, Config::default());
     }
 
     #[test]

@@ -73,13 +73,7 @@ impl EvidentialPoints {
             mix(odds, &means[*cube as usize * stride..][..classes], context, &trust);
             *label = argmax(odds) as u16;
         });
-        match &self.row_of {
-            None => self.label = labels,
-            Some(rows) => {
-                let of_point = rows.par_iter().with_min_len(4096).map(|row| labels[*row as usize]);
-                of_point.collect_into_vec(&mut self.label);
-            }
-        }
+        self.relabel(labels);
     }
 }
 

@@ -7,6 +7,7 @@ mod labels;
 mod opinion;
 mod points;
 mod report;
+mod translate;
 
 pub use frame::{Frame, LogitKind, Semantics};
 pub use opinion::{MAX_ODDS, MIN_ENTROPY_UNCERTAINTY};

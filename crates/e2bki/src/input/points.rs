@@ -36,6 +36,7 @@ impl EvidentialPoints {
     /// Checks a frame and converts it. Fails, before anything is kept, if the arrays do not fit.
     pub fn from_frame(frame: &Frame<'_>, classes: usize, config: &Config) -> Result<(Self, FrameReport)> {
         frame.check(classes)?;
+        config.check_classes(classes)?;
         let count = frame.points.len();
         let chunks: Vec<(Self, Dropped, usize)> = (0..count.div_ceil(CHUNK))
             .into_par_iter()
@@ -53,18 +54,18 @@ impl EvidentialPoints {
             report.repaired += repaired;
         }
         let labelled = matches!(frame.semantics, Semantics::Labels(_));
-        if labelled || config.context > 0.0 {
-            let side = config.label_neighbourhood as f32;
-            let cubes = Cubes::new(&points.position, &points.label, classes, side);
-            let mut cubes_of_rows = None;
-            if labelled {
-                let rows = odds_from_labels(&cubes, &points.label, classes, config.label_strength as f32);
-                (points.odds, points.row_of, cubes_of_rows) = (rows.odds, Some(rows.of_point), Some(rows.cubes));
-            }
-            if config.context > 0.0 {
-                let of_rows = cubes_of_rows.unwrap_or_else(|| cubes.numbers.of.iter().map(|cube| (*cube, 1)).collect());
-                points.mix_with_neighbours(&cubes, &of_rows, config.context as f32, config.class_trust);
-            }
+        let side = config.label_neighbourhood as f32;
+        let cubes =
+            (labelled || config.context > 0.0).then(|| Cubes::new(&points.position, &points.label, classes, side));
+        let mut cubes_of_rows = None;
+        if let Some(cubes) = cubes.as_ref().filter(|_| labelled) {
+            let rows = odds_from_labels(cubes, &points.label, classes, config.label_strength as f32);
+            (points.odds, points.row_of, cubes_of_rows) = (rows.odds, Some(rows.of_point), Some(rows.cubes));
+        }
+        points.translate(config.confusion.rows());
+        if let Some(cubes) = cubes.filter(|_| config.context > 0.0) {
+            let of_rows = cubes_of_rows.unwrap_or_else(|| cubes.numbers.of.iter().map(|cube| (*cube, 1)).collect());
+            points.mix_with_neighbours(&cubes, &of_rows, config.context as f32, config.class_trust);
         }
         report.kept = points.len();
         Ok((points, report))
