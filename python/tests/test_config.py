@@ -17,7 +17,7 @@ def test_every_field_has_its_default_and_its_attribute():
     for field in Config.fields():
         assert getattr(usual, field["name"]) == field["default"], field
         assert field["about"] and field["allowed"]
-        assert type(field["default"]) in (float, int, bool, str)
+        assert type(field["default"]) in (float, int, bool, str, list)
     assert usual.max_range == math.inf and usual.prune is True and usual.threads == 0
     assert set(usual.to_dict()) == {field["name"] for field in Config.fields()}
 

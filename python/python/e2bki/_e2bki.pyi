@@ -31,7 +31,7 @@ class ConfigField(TypedDict):
     symbol: str
     about: str
     allowed: str
-    default: float | int | bool | str
+    default: float | int | bool | str | list[list[float]]
 
 class _Parameters(TypedDict, total=False):
     resolution: float
