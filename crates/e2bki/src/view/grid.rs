@@ -56,7 +56,7 @@ pub(crate) struct LiveGrid {
     lattice: Lattice,
     terms: Terms,
     distance: Distance,
-    blocks: FxHashMap<BlockKey, Packed>,
+    blocks: FxHashMap<BlockKey, Box<Packed>>,
     len: usize,
     /// Number of the latest update.
     update: u32,
@@ -80,35 +80,36 @@ impl LiveGrid {
     /// Computes the voxels that are out of date anew.
     pub(crate) fn refresh(&mut self, set: &PrimitiveSet, stale: &Stale) -> Work {
         self.update = self.update.wrapping_add(1);
-        let nothing = KernelMemory::default();
         let stale = self.lattice.masks(stale, self.distance);
-        let fresh: Vec<(Packed, usize)> = stale
+        // Taken out while they are worked on: their memory is used again, or given back, by all threads.
+        let old: Vec<Box<Packed>> =
+            stale.iter().map(|(block, _)| self.blocks.remove(block).unwrap_or_default()).collect();
+        self.len -= old.iter().map(|packed| packed.voxels.len()).sum::<usize>();
+        let fresh: Vec<(Box<Packed>, usize)> = stale
             .par_iter()
-            .map_init(Default::default, |(scratch, voxels), (block, mask)| {
-                let old = self.blocks.get(block);
-                let known = Some(old.map_or(&nothing, |old| &old.memory));
+            .zip(old)
+            .map_init(Default::default, |(scratch, voxels), ((block, mask), mut packed)| {
+                let known = Some(&packed.memory);
                 self.lattice.evaluate(set, self.terms, self.distance, (*block, mask), known, scratch);
-                let (mask, voxels) = pack(old, mask, scratch, voxels);
-                (
-                    Packed {
-                        mask,
-                        voxels,
-                        memory: if self.remembers { scratch.memory.clone() } else { KernelMemory::default() },
-                        update: self.update,
-                    },
-                    scratch.kernel_values,
-                )
+                packed.replace(mask, scratch, voxels);
+                packed.update = self.update;
+                if self.remembers {
+                    packed.memory.copy(&scratch.memory);
+                } else {
+                    packed.memory = KernelMemory::default();
+                }
+                (packed, scratch.kernel_values)
             })
             .collect();
         let mut work = Work::default();
         for ((block, mask), (packed, kernel_values)) in stale.into_iter().zip(fresh) {
             work.voxels += mask.count();
             work.kernel_values += kernel_values;
-            self.len += packed.voxels.len();
-            let old =
-                if packed.voxels.is_empty() { self.blocks.remove(&block) } else { self.blocks.insert(block, packed) };
-            self.len -= old.map_or(0, |old| old.voxels.len());
-            self.remembering.push_back((self.update, block));
+            if !packed.voxels.is_empty() {
+                self.len += packed.voxels.len();
+                self.blocks.insert(block, packed);
+                self.remembering.push_back((self.update, block));
+            }
         }
         while let Some((update, block)) = self.remembering.front().copied() {
             if self.update.wrapping_sub(update) <= REMEMBERED {
@@ -143,54 +144,61 @@ impl LiveGrid {
             .values()
             .map(|packed| packed.voxels.len() * size_of::<Stored>() + packed.memory.byte_size())
             .sum();
-        self.blocks.capacity() * (size_of::<(BlockKey, Packed)>() + 1) + voxels
+        let table = self.blocks.capacity() * (size_of::<(BlockKey, Box<Packed>)>() + 1);
+        table + self.blocks.len() * size_of::<Packed>() + voxels
     }
 }
 
-/// The old voxels outside of the mask and the new ones inside of it.
-fn pack(old: Option<&Packed>, stale: &Mask, scratch: &Scratch, voxels: &mut Vec<Stored>) -> (Mask, Box<[Stored]>) {
-    let mut mask = Mask::default();
-    voxels.clear();
-    let reached = scratch.rows();
-    let most_likely = |place: usize| {
-        let (sums, mass, weighted) = reached.as_ref()?.get(place);
-        if mass <= 0.0 {
-            return None;
-        }
-        let label = argmax(sums);
-        Some(Stored { values: [sums[label], mass, weighted], label: scratch.classes[label] })
-    };
-    let mut first = 0;
-    let mut kept_before = old.map_or(&[][..], |old| &old.voxels);
-    for (row, stale) in stale.0.iter().enumerate() {
-        let kept = old.map_or(0, |old| old.mask.0[row]);
-        if *stale == 0 {
-            let (row_kept, rest) = kept_before.split_at(kept.count_ones() as usize);
-            voxels.extend_from_slice(row_kept);
-            (mask.0[row], kept_before) = (kept, rest);
-            continue;
-        }
-        // Where nothing reaches any more, only what was not asked about stays.
-        let mut candidates = if reached.is_some() { stale | kept } else { kept };
-        while candidates != 0 {
-            let bit = candidates.trailing_zeros();
-            candidates &= candidates - 1;
-            let mut stored = None;
-            if kept >> bit & 1 == 1 {
-                (stored, kept_before) = (kept_before.first().copied(), &kept_before[1..]);
+impl Packed {
+    /// Keeps the voxels outside of a mask and takes those inside of it from `scratch`. `voxels` is a buffer.
+    fn replace(&mut self, stale: &Mask, scratch: &Scratch, voxels: &mut Vec<Stored>) {
+        voxels.clear();
+        let reached = scratch.rows();
+        let most_likely = |place: usize| {
+            let (sums, mass, weighted) = reached.as_ref()?.get(place);
+            if mass <= 0.0 {
+                return None;
             }
-            if stale >> bit & 1 == 1 {
-                stored = most_likely(first + bit as usize);
+            let label = argmax(sums);
+            Some(Stored { values: [sums[label], mass, weighted], label: scratch.classes[label] })
+        };
+        let mut first = 0;
+        let mut kept_before = &self.voxels[..];
+        for (row, stale) in stale.0.iter().enumerate() {
+            let kept = self.mask.0[row];
+            if *stale == 0 {
+                let (row_kept, rest) = kept_before.split_at(kept.count_ones() as usize);
+                voxels.extend_from_slice(row_kept);
+                kept_before = rest;
+                continue;
             }
-            if let Some(stored) = stored {
-                mask.0[row] |= 1 << bit;
-                voxels.push(stored);
+            // Where nothing reaches any more, only what was not asked about stays.
+            let mut candidates = if reached.is_some() { stale | kept } else { kept };
+            self.mask.0[row] = 0;
+            while candidates != 0 {
+                let bit = candidates.trailing_zeros();
+                candidates &= candidates - 1;
+                let mut stored = None;
+                if kept >> bit & 1 == 1 {
+                    (stored, kept_before) = (kept_before.first().copied(), &kept_before[1..]);
+                }
+                if stale >> bit & 1 == 1 {
+                    stored = most_likely(first + bit as usize);
+                }
+                if let Some(stored) = stored {
+                    self.mask.0[row] |= 1 << bit;
+                    voxels.push(stored);
+                }
             }
+            // Only rows that were asked about have places.
+            first += SIDE as usize;
         }
-        // Only rows that were asked about have places.
-        first += SIDE as usize;
+        if self.voxels.len() == voxels.len() {
+            self.voxels.copy_from_slice(voxels);
+        } else {
+            self.voxels = voxels.as_slice().into();
+        }
     }
-    (mask, voxels.as_slice().into())
 }
 
 #[cfg(test)]

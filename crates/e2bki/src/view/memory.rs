@@ -47,6 +47,18 @@ impl KernelMemory {
         self.entries.push(Entry { id, version, end: self.kernel.len() as u32 });
     }
 
+    /// Becomes a copy of another, in the same memory where that fits.
+    pub(crate) fn copy(&mut self, other: &Self) {
+        let fits = |capacity: usize, len: usize| (len..=2 * len).contains(&capacity);
+        if fits(self.kernel.capacity(), other.kernel.len()) && fits(self.entries.capacity(), other.entries.len()) {
+            self.entries.clone_from(&other.entries);
+            self.voxels.clone_from(&other.voxels);
+            self.kernel.clone_from(&other.kernel);
+        } else {
+            *self = other.clone();
+        }
+    }
+
     pub(crate) fn byte_size(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>() + self.voxels.capacity() * 2 + self.kernel.capacity() * 4
     }
