@@ -5,11 +5,22 @@ import { materials } from "/shaders.js";
 export const TILE = 32;
 const LAYERS = ["primitives", "voxels", "points"];
 const UNDER_WAY = 6;           // requests at a time
-const SHAPES = { fine: new IcosahedronGeometry(1, 1), plain: new IcosahedronGeometry(1, 0), box: new BoxGeometry(1, 1, 1) };
+const SHAPES = { fine: welded(new IcosahedronGeometry(1, 1)), plain: welded(new IcosahedronGeometry(1, 0)), box: new BoxGeometry(1, 1, 1) };
 const POINT = new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(3), 3));
 // How far each shape is drawn, metres.
 const REACH = { primitives: [["fine", 40], ["plain", 160], ["point", Infinity]], voxels: [["box", 150], ["point", Infinity]], points: [["point", Infinity]] };
 const CORNERS = { fine: 240, plain: 60, box: 36, point: 1 };
+
+/// The same shape with corners that its faces share, each of which is placed once instead of once per face.
+function welded(shape) {
+  const { array } = shape.attributes.position, known = new Map(), index = [], corners = [];
+  for (let i = 0; i < array.length; i += 3) {
+    const corner = [...array.subarray(i, i + 3)], key = corner.map((v) => Math.round(1e4 * v)).join();
+    if (!known.has(key)) { known.set(key, corners.length / 3); corners.push(...corner); }
+    index.push(known.get(key));
+  }
+  return new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(corners), 3)).setIndex(index);
+}
 
 /// Reads a tile message; throws where it is not one.
 export function decode(buffer) {
@@ -141,6 +152,14 @@ export class MapView {
 
   drop(tile) {
     for (const body of Object.values(tile.levels)) { this.scene.remove(body); body.geometry.dispose(); }
+  }
+
+  /// Gives everything back that the graphics card holds of it.
+  dispose() {
+    for (const layer of Object.values(this.loaded)) layer.forEach((tile) => this.drop(tile));
+    for (const kinds of Object.values(this.materials)) Object.values(kinds).forEach((material) => material.dispose());
+    this.texture.dispose();
+    this.path.geometry.dispose();
   }
 
   /// Chooses how each tile is drawn, nearest first, so that no more corners are drawn than the machine keeps up with.
