@@ -9,7 +9,7 @@ const { MAP, OTHER, DRIVE, REPORT, PICTURES } = process.env;
 const SHOWN = ["--points", DRIVE, "--resolution", "0.5"];
 const browser = launch();
 /// The same detail however quick the machine is, and not much of it: there is no graphics card.
-const DETAIL = { budget: 3e5, fixed: true, playMs: 300 };
+const DETAIL = { budget: 2e5, fixed: true, playMs: 300 };
 const pages = [];
 
 /// Opens a page and waits until all of the map is there.
@@ -27,7 +27,7 @@ async function settled(page) {
 const picture = async (page, name) => { if (PICTURES) await page.screenshot(`${PICTURES}/${name}.png`); };
 const shown = (page) => page.evaluate(() => [window.viewer.state.shown, window.viewer.state.all]);
 const number = (text) => Number(text.replaceAll(",", ""));
-const json = (...words) => JSON.parse(execFileSync(PROGRAM, [...words, "--json", "-"], { encoding: "utf8" }).match(/\{[\s\S]*\}/)[0]);
+const json = (...words) => JSON.parse(execFileSync(PROGRAM, [...words, "--json", "-"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).match(/\{[\s\S]*\}/)[0]);
 
 /// The belief that the page shows is that of `e2bki query`.
 async function asQueried(page, map) {
@@ -62,7 +62,8 @@ try {
   await test("the page loads and draws the whole map", async () => {
     page = await whole(url);
     const seen = await look(page);
-    assert.ok(seen.drawn > 0.01 && seen.colors > 20, JSON.stringify(seen));
+    // A street of 160 m, seen from 55 m above its ends, with sky and gaps between what a LiDAR saw: 9 % of the picture.
+    assert.ok(seen.drawn > 0.07 && seen.colors > 100, JSON.stringify(seen));
     const all = json("info", MAP).primitives;
     assert.deepEqual(await shown(page), [all, all]);
     await picture(page, "viewer-classes");

@@ -100,7 +100,11 @@ fn the_end_is_told_however_full_the_channel_is() {
     let mut browser = Browser::open(server.address());
     // Many more tiles than the channel has room for, all sent at the end.
     for i in 0..200 {
-        insert(&mut map, 20 * i, |map, frame| if i == 199 { publisher.frame(map, frame) });
+        insert(&mut map, 20 * i, |map, frame| {
+            if i == 199 {
+                publisher.frame(map, frame)
+            }
+        });
     }
     publisher.flush(&map);
     assert!(publisher.finish(&map).sent > 100);
