@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every check: format, lints, tests, documentation, examples, the demo, instruction counts, the Python package. Needs Rust; the
-# last two need valgrind and Python, and say in one line that they are skipped where these cannot be had. The viewer in a real
-# browser has scripts/test-viewer.sh, which takes minutes of software rendering.
+# Every check: format, lints, tests, documentation, examples, the demo, instruction counts, the viewer in a browser, the Python
+# package. Needs Rust; the last three need valgrind, node with Chromium, and Python, and say in one line that they are skipped
+# where these cannot be had.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,6 +35,9 @@ cat "$out/demo.txt"
 
 step "instructions of the small workloads (where valgrind is installed)"
 cargo run --quiet --release --locked -- bench --only instructions --against benches/instructions.json
+
+step "the viewer and the report in a browser"
+bash scripts/test-viewer.sh
 
 step "the Python package"
 bash scripts/test-python.sh

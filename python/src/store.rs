@@ -194,7 +194,8 @@ impl PyRollingMap {
 
     /// save() -> tuple[int, int]
     ///
-    /// Makes the folder the map as it is now; returns how many tiles were written and how many had not changed.
+    /// Makes the folder the map as it is now; returns how many of the tiles in memory were written, and how many the
+    /// folder has already as they are. Under a small budget the first may be 0: tiles went there to make room.
     fn save(&self, py: Python<'_>) -> Result<(usize, usize)> {
         let written = self.with(py, RollingMapper::save)??;
         Ok((written.written, written.unchanged))

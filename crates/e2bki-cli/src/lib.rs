@@ -9,6 +9,7 @@ mod check;
 mod config;
 mod data;
 mod demo;
+mod eval;
 mod experiment;
 mod export;
 mod info;
@@ -70,6 +71,8 @@ enum Command {
     Export(export::Options),
     /// Ask a map what is at any points, and how sure it is
     Query(query::Options),
+    /// Score a saved map by the labels of a dataset
+    Eval(eval::Options),
     /// Look at a map, or at two side by side, in the browser
     View(view::Options),
     /// Print the configuration: every parameter with its meaning and range
@@ -118,6 +121,7 @@ fn execute(command: Command) -> u8 {
         Command::Merge(options) => merge::run(&options),
         Command::Export(options) => export::run(&options),
         Command::Query(options) => query::run(&options),
+        Command::Eval(options) => eval::run(&options),
         Command::View(options) => view::run(&options),
         Command::Config(options) => config::run(&options),
         Command::Bench(options) => bench::run(&options),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use e2bki::ClassSet;
-use e2bki_data::{Dataset, GroundTruth, OpenOptions, OwnedSemantics, SemanticsSource, VOID};
+use e2bki_data::{Dataset, GroundTruth, LoadedFrame, OpenOptions, OwnedSemantics, SemanticsSource, VOID};
 use e2bki_eval::{LabelledFrame, Said};
 
 /// Points farther away are left out, metres.
@@ -60,17 +60,21 @@ impl Recording {
 
     /// A frame: points within 50 m.
     pub(crate) fn frame(&self, index: usize) -> Result<LabelledFrame> {
-        let frame = self.dataset.load(index)?;
-        let truth = frame.ground_truth.unwrap_or_else(|| vec![VOID; frame.points.len()]);
-        let said = match frame.semantics {
-            OwnedSemantics::Labels(labels) => Said::Labels(labels),
-            OwnedSemantics::Probabilities(values) => Said::Probabilities(values),
-            OwnedSemantics::Evidence(values) => Said::Evidence(values),
-            OwnedSemantics::Logits(values, kind) => Said::Logits(values, kind),
-            _ => bail!("{}: semantics of a kind that cannot be scored", self.folder.display()),
-        };
-        let all = LabelledFrame { points: frame.points, said, truth, world_from_sensor: frame.world_from_sensor };
+        let all = labelled(self.dataset.load(index)?, &self.folder)?;
         let near = |i: usize| all.points[i].iter().map(|v| v * v).sum::<f32>() < MAX_RANGE_M * MAX_RANGE_M;
         Ok(all.filtered(self.classes().len(), near))
     }
+}
+
+/// A frame of a dataset as evaluation takes it; points without a label have none of the classes.
+pub(crate) fn labelled(frame: LoadedFrame, folder: &Path) -> Result<LabelledFrame> {
+    let truth = frame.ground_truth.unwrap_or_else(|| vec![VOID; frame.points.len()]);
+    let said = match frame.semantics {
+        OwnedSemantics::Labels(labels) => Said::Labels(labels),
+        OwnedSemantics::Probabilities(values) => Said::Probabilities(values),
+        OwnedSemantics::Evidence(values) => Said::Evidence(values),
+        OwnedSemantics::Logits(values, kind) => Said::Logits(values, kind),
+        _ => bail!("{}: semantics of a kind that cannot be scored", folder.display()),
+    };
+    Ok(LabelledFrame { points: frame.points, said, truth, world_from_sensor: frame.world_from_sensor })
 }

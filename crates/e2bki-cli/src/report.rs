@@ -16,19 +16,23 @@ const TOP: f64 = 0.5;
 
 /// Scores of maps: IoU by class of each record as bars, and all reliability diagrams in one.
 pub(crate) fn scores(report: &mut Report, records: &[Record], classes: &ClassSet) -> Result<()> {
-    for record in records.iter().filter(|record| record.iou.values().any(Option::is_some)) {
-        report.section(&format!("IoU by class: {}", record.method));
-        let bars: Vec<Bar> = classes
-            .names()
-            .iter()
-            .zip(classes.colors())
-            .map(|(name, color)| Bar {
-                name: name.clone(),
-                color: *color,
-                percent: record.iou.get(name).copied().flatten(),
-            })
-            .collect();
-        report.bars(&bars);
+    let scored: Vec<&Record> = records.iter().filter(|record| record.iou.values().any(Option::is_some)).collect();
+    let score = |record: &Record, name: &str| record.iou.get(name).copied().flatten();
+    let (seen, unseen): (Vec<_>, Vec<_>) = (classes.names().iter().zip(classes.colors()))
+        .partition(|(name, _)| scored.iter().any(|record| score(record, name).is_some()));
+    if !scored.is_empty() {
+        report.section("IoU by class, %");
+        let bar = |record: &Record, (name, color): &(&String, &[u8; 3])| Bar {
+            name: (*name).clone(),
+            color: **color,
+            percent: score(record, name),
+        };
+        let chart = |record: &&Record| (record.method.clone(), seen.iter().map(|class| bar(record, class)).collect());
+        report.bars(&scored.iter().map(chart).collect::<Vec<_>>());
+        if !unseen.is_empty() {
+            let names: Vec<&str> = unseen.iter().map(|(name, _)| name.as_str()).collect();
+            report.text(&format!("Never asked about and never answered: {}.", names.join(", ")));
+        }
     }
     if records.iter().any(|record| !record.reliability.is_empty()) {
         report.section("Reliability");
@@ -70,13 +74,7 @@ pub(crate) fn from_above(report: &mut Report, map: &dyn SemanticMapper, trajecto
 /// Milliseconds per frame of each stage.
 pub(crate) fn stages(report: &mut Report, stages: &[(String, f64)]) {
     report.section("Time per frame");
-    let most = stages.iter().map(|(_, ms)| *ms).fold(f64::MIN_POSITIVE, f64::max);
-    let mut rows = vec![vec!["stage".to_string(), "ms per frame".into(), "share of the longest".into()]];
-    rows.extend(stages.iter().map(|(stage, ms)| {
-        let share = 100.0 * ms / most;
-        vec![stage.clone(), format!("{ms:.1}"), "▇".repeat((share / 5.0).round() as usize)]
-    }));
-    report.table(&rows);
+    report.amounts("ms", stages);
 }
 
 /// Bytes of the map, by part.

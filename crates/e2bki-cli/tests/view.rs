@@ -93,18 +93,39 @@ fn what_cannot_be_shown_is_refused_with_a_way_out() {
 #[test]
 fn a_report_is_one_file_with_everything_in_it() {
     let folder = tempfile::tempdir().unwrap();
-    let (drive, report) = (folder.path().join("drive"), folder.path().join("map.html"));
-    let drive = drive.to_str().unwrap();
+    let [drive, report, map, scores] =
+        ["drive", "map.html", "map.e2bki", "eval.html"].map(|name| folder.path().join(name));
+    let [drive, map_file] = [drive.to_str().unwrap(), map.to_str().unwrap()];
     let made = e2bki(&["simulate", "--world", "urban", "--frames", "2", "--format", "semantickitti", "--out", drive]);
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let mapped = e2bki(&["map", drive, "--report", report.to_str().unwrap(), "--set", "cell_size=0.3"]);
+    let mapped = e2bki(&["map", drive, "--report", report.to_str().unwrap(), "--set", "cell_size=0.3", "-o", map_file]);
     assert!(mapped.status.success(), "{}", String::from_utf8_lossy(&mapped.stderr));
     let html = std::fs::read_to_string(&report).unwrap();
     assert_eq!(html.matches("data:image/png;base64,").count(), 2);
-    for part in ["Uncertainty", "ms per frame", "cell_size = 0.3", "--set cell_size=0.3", "received", "primitives"] {
+    for part in [
+        "Uncertainty",
+        "Time per frame",
+        "sanitise",
+        "cell_size = 0.3",
+        "--set cell_size=0.3",
+        "received",
+        "primitives",
+    ] {
         assert!(html.contains(part), "{part}");
     }
     for outside in ["src=\"http", "href=", "@import"] {
         assert!(!html.contains(outside), "{outside}");
     }
+    // The map scored by the labels it was made from: nearly all is right, and the report says what the table says.
+    let scored = e2bki(&["eval", map_file, drive, "--report", scores.to_str().unwrap(), "--json", "-"]);
+    assert!(scored.status.success(), "{}", String::from_utf8_lossy(&scored.stderr));
+    let numbers: serde_json::Value = serde_json::from_slice(&scored.stdout).unwrap();
+    assert_eq!(numbers["scores"].as_array().unwrap().len(), 3);
+    let accuracy = numbers["scores"][0]["acc"].as_f64().unwrap();
+    assert!((90.0..=100.0).contains(&accuracy), "{accuracy}");
+    let html = std::fs::read_to_string(&scores).unwrap();
+    assert!(html.contains(&format!("<strong>{accuracy:.1}</strong>")) && html.contains("<svg"));
+    let refused = e2bki(&["eval", golden().to_str().unwrap(), drive]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2) && said.contains("--classes"), "{said}");
 }

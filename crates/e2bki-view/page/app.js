@@ -4,6 +4,7 @@ import { connect } from "/connection.js";
 import { Cameras } from "/camera.js";
 import { $, css, element, number, showBeliefs } from "/panel.js";
 import { pick as pickFrom } from "/pick.js";
+import { counted, quantiles } from "/count.js";
 import { MapView, TILE, decode } from "/tiles.js";
 
 const canvas = $("canvas");
@@ -15,8 +16,8 @@ const cameras = new Cameras(canvas);
 const shared = {
   mode: { value: 0 }, range: { value: [0, 1] }, threshold: { value: 1 }, time: { value: 1 }, pixels: { value: 1 }, flat_view: { value: false }, picking: { value: false },
 };
-const markers = [];
-const state = { maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 2e6, firstTile: null, firstDrawn: null, complete: null, playing: null, playMs: 12_000, live: false };
+let markers = [];
+const state = { show: null, maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 2e6, fixed: false, firstTile: null, firstDrawn: null, complete: null, playing: null, playMs: 12_000, live: false };
 const pick = (x, y) => (state.maps.length ? pickFrom({ renderer, cameras, shared, maps: state.maps }, x, y) : null);
 let beliefs = [], asking = 0;
 
@@ -55,30 +56,34 @@ function offer() { $("what").querySelector('[data-value="points"]').disabled = s
 
 function hello(message) {
   state.live = message.live;
-  const same = state.maps.length === message.maps.length && state.maps.every((map, i) => map.about.name === message.maps[i].name && map.about.classes.length === message.maps[i].classes.length);
-  if (same && state.maps.length) {
-    message.maps.forEach((about, i) => state.maps[i].describe(about));
-  } else {
-    const origin = middle(message.maps).map((v) => Math.round(v));
-    state.maps = message.maps.map((about, i) => new MapView(i, about, origin, shared));
-    for (const map of state.maps) {
-      const marker = new Mesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial({ color: 0xffffff, depthTest: false, transparent: true, opacity: 0.85 }));
-      marker.visible = false;
-      marker.renderOrder = 1;
-      markers.push(marker);
-      map.scene.add(marker, grid());
-    }
-    $("names").replaceChildren(...state.maps.map((map, i) => {
-      const name = element("span", map.about.name);
-      name.style.left = state.maps.length > 1 ? `calc(${(100 * i) / state.maps.length}% + ${i ? 12 : 280}px)` : "280px";
-      return name;
-    }));
-    home();
-    legend();
-  }
+  if (message.show === state.show) message.maps.forEach((about, i) => state.maps[i].describe(about));
+  else begin(message);
   offer();
-  const first = message.maps[0];
-  $("state").textContent = message.live ? "live" : `${first.frames} frames`;
+  $("state").textContent = message.done ? "complete" : message.live ? "live" : `${message.maps[0].frames} frames`;
+}
+
+/// Another program than before, or the first: of what was shown nothing stays, even where the map has the same name.
+function begin(message) {
+  const names = (maps) => maps.map((about) => about.name).join();
+  const origin = middle(message.maps).map((v) => Math.round(v)), before = state.maps[0]?.origin;
+  const sameView = before && before.join() === origin.join() && names(state.maps.map((map) => map.about)) === names(message.maps);
+  state.maps.forEach((map) => map.dispose());
+  Object.assign(state, { show: message.show, complete: null, maps: message.maps.map((about, i) => new MapView(i, about, origin, shared)) });
+  markers = state.maps.map((map) => {
+    const marker = new Mesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial({ color: 0xffffff, depthTest: false, transparent: true, opacity: 0.85 }));
+    marker.visible = false;
+    marker.renderOrder = 1;
+    map.scene.add(marker, grid());
+    return marker;
+  });
+  $("belief").hidden = true;
+  $("names").replaceChildren(...state.maps.map((map, i) => {
+    const name = element("span", map.about.name);
+    name.style.left = state.maps.length > 1 ? `calc(${(100 * i) / state.maps.length}% + ${i ? 12 : 280}px)` : "280px";
+    return name;
+  }));
+  if (!sameView) home();
+  legend();
 }
 
 function grid() {
@@ -170,24 +175,20 @@ function paint() {
   state.dirty = true;
 }
 
-/// Counts what is loaded and what of it is shown, by the same rules as the shader; sets the range of the colours.
+/// Counts what is loaded and what of it is shown; sets the range of the colours.
 function count() {
-  const totals = new Map(), mode = shared.mode.value;
-  const limit = Math.fround(shared.threshold.value), time = Math.fround(shared.time.value);
+  const totals = new Map(), samples = [], mode = shared.mode.value;
+  const stamp = JSON.stringify([mode, shared.threshold.value, shared.time.value, ...state.hidden]);
   let shown = 0, all = 0;
-  const sample = [];
   for (const map of state.maps) {
-    const names = map.about.classes.map((c) => c.name), visible = names.map((name) => !state.hidden.has(name)), sums = names.map(() => 0);
+    const names = map.about.classes.map((c) => c.name), visible = names.map((name) => !state.hidden.has(name));
     for (const tile of map.loaded[map.layer(state.what)].values()) {
-      for (let i = 0; i < tile.count; i++) {
-        const label = tile.kind[2 * i];
-        sums[label]++;
-        if (visible[label] && Math.fround(tile.value[4 * i + 2] / 65535) <= limit && Math.fround(tile.kind[2 * i + 1] / 65535) <= time) shown++;
-        if (mode > 0 && mode < 5 && i % 7 === 0) sample.push(tile.value[4 * i + mode - 1] / 65535);
-      }
+      const of = counted(tile, visible, shared, stamp);
+      shown += of.shown;
       all += tile.count;
+      samples.push(of.sample);
+      names.forEach((name, i) => totals.set(name, (totals.get(name) ?? 0) + of.sums[i]));
     }
-    names.forEach((name, i) => totals.set(name, (totals.get(name) ?? 0) + sums[i]));
   }
   for (const row of $("legend").children) {
     const total = totals.get(row.dataset.name) ?? 0;
@@ -201,8 +202,7 @@ function count() {
   $("counts").textContent = `${number(shown)} of ${number(all)} ${name} shown` + (done ? "" : ` · tile ${have} of ${tiles}`);
   Object.assign(state, { shown, all });
   state.complete = done ? state.complete ?? performance.now() : null;
-  sample.sort((a, b) => a - b);
-  const at = (q) => sample[Math.min(sample.length - 1, Math.floor(q * sample.length))] ?? 0;
+  const at = quantiles(samples);
   shared.range.value = mode === 5 ? [0, 1] : [at(0.02), Math.max(at(0.98), at(0.02) + 1e-4)];
   $("ramp").hidden = mode === 0;
   const scale = mode === 4 ? 0.25 : 1;
@@ -327,6 +327,7 @@ function turn(now) {
   // While the picture moves, fewer corners where the machine is slow and more where it is quick.
   busy = busy && now - before < 1000 ? 0.8 * busy + 0.2 * (now - before) : 16;
   before = now;
+  if (state.fixed) return;
   if (busy > 50 && state.budget > 2e5) { state.budget *= 0.8; }
   else if (busy < 22 && state.budget < 40e6 && state.used > 0.7 * state.budget) { state.budget *= 1.1; state.dirty = true; }
 }

@@ -5,11 +5,21 @@ import { materials } from "/shaders.js";
 export const TILE = 32;
 const LAYERS = ["primitives", "voxels", "points"];
 const UNDER_WAY = 6;           // requests at a time
-const SHAPES = { fine: new IcosahedronGeometry(1, 1), plain: new IcosahedronGeometry(1, 0), box: new BoxGeometry(1, 1, 1) };
-const POINT = new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(3), 3));
+const SHAPES = { fine: welded(new IcosahedronGeometry(1, 1)), plain: welded(new IcosahedronGeometry(1, 0)), box: new BoxGeometry(1, 1, 1) };
 // How far each shape is drawn, metres.
 const REACH = { primitives: [["fine", 40], ["plain", 160], ["point", Infinity]], voxels: [["box", 150], ["point", Infinity]], points: [["point", Infinity]] };
 const CORNERS = { fine: 240, plain: 60, box: 36, point: 1 };
+
+/// The same shape with corners that its faces share, each of which is placed once instead of once per face.
+function welded(shape) {
+  const { array } = shape.attributes.position, known = new Map(), index = [], corners = [];
+  for (let i = 0; i < array.length; i += 3) {
+    const corner = [...array.subarray(i, i + 3)], key = corner.map((v) => Math.round(1e4 * v)).join();
+    if (!known.has(key)) { known.set(key, corners.length / 3); corners.push(...corner); }
+    index.push(known.get(key));
+  }
+  return new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(corners), 3)).setIndex(index);
+}
 
 /// Reads a tile message; throws where it is not one.
 export function decode(buffer) {
@@ -27,6 +37,12 @@ export function decode(buffer) {
   tile.value = array(Uint16Array, 4);
   tile.kind = array(Uint16Array, 2);
   return tile;
+}
+
+/// What is known of every thing of a tile, as the shaders take it.
+function columns(tile, Attribute) {
+  const all = { place: new Attribute(tile.place, 3), value: new Attribute(tile.value, 4, true), kind: new Attribute(tile.kind, 2) };
+  return tile.size ? { ...all, size: new Attribute(tile.size, 3), turn: new Attribute(tile.turn, 4, true) } : all;
 }
 
 /// One map: its tiles, its scene, and what of it is shown.
@@ -108,29 +124,23 @@ export class MapView {
     const key = `${tile.x},${tile.y}`, old = this.loaded[tile.what].get(key);
     this.asked.delete(`${tile.what} ${key}`);
     if (old) this.drop(old);
-    const attributes = {
-      place: new InstancedBufferAttribute(tile.place, 3), value: new InstancedBufferAttribute(tile.value, 4, true), kind: new InstancedBufferAttribute(tile.kind, 2),
-    };
-    if (tile.what === "primitives") {
-      attributes.size = new InstancedBufferAttribute(tile.size, 3);
-      attributes.turn = new InstancedBufferAttribute(tile.turn, 4, true);
-    }
     const shapes = { primitives: ["fine", "plain", "point"], voxels: ["box", "point"], points: ["point"] }[tile.what];
     tile.levels = {};
     const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
     for (let i = 0; i < 3 * tile.count; i++) { low[i % 3] = Math.min(low[i % 3], tile.place[i]); high[i % 3] = Math.max(high[i % 3], tile.place[i]); }
     const middle = new Vector3(...low).add(new Vector3(...high)).multiplyScalar(0.5);
     tile.ball = new Sphere(middle, middle.distanceTo(new Vector3(...high)) + 2);
+    const repeated = columns(tile, InstancedBufferAttribute);
     for (const shape of tile.count ? shapes : []) {
-      const geometry = new InstancedBufferGeometry();
-      const base = SHAPES[shape] ?? POINT;
-      geometry.index = base.index;
-      for (const name of ["position", "normal"]) if (base.attributes[name]) geometry.setAttribute(name, base.attributes[name]);
+      // Points are corners of one shape: to repeat a shape of one corner costs as much as to repeat one of forty.
+      const points = shape === "point", geometry = points ? new BufferGeometry() : new InstancedBufferGeometry();
+      const attributes = points ? columns(tile, BufferAttribute) : repeated, base = points ? { position: attributes.place } : SHAPES[shape].attributes;
+      if (!points) geometry.index = SHAPES[shape].index;
+      for (const name of ["position", "normal"]) if (base[name]) geometry.setAttribute(name, base[name]);
       for (const name in attributes) geometry.setAttribute(name, attributes[name]);
-      geometry.instanceCount = tile.count;
       geometry.boundingSphere = tile.ball;
-      const material = this.materials[tile.what][shape === "point" ? "point" : "body"];
-      const body = shape === "point" ? new Points(geometry, material) : new Mesh(geometry, material);
+      const material = this.materials[tile.what][points ? "point" : "body"];
+      const body = points ? new Points(geometry, material) : new Mesh(geometry, material);
       body.position.set(...tile.origin.map((v, i) => v - this.origin[i]));
       body.visible = false;
       tile.levels[shape] = body;
@@ -141,6 +151,14 @@ export class MapView {
 
   drop(tile) {
     for (const body of Object.values(tile.levels)) { this.scene.remove(body); body.geometry.dispose(); }
+  }
+
+  /// Gives everything back that the graphics card holds of it.
+  dispose() {
+    for (const layer of Object.values(this.loaded)) layer.forEach((tile) => this.drop(tile));
+    for (const kinds of Object.values(this.materials)) Object.values(kinds).forEach((material) => material.dispose());
+    this.texture.dispose();
+    this.path.geometry.dispose();
   }
 
   /// Chooses how each tile is drawn, nearest first, so that no more corners are drawn than the machine keeps up with.
@@ -161,7 +179,9 @@ export class MapView {
       const share = shape === "point" ? Math.min(1, Math.max(0.1, 400 / Math.max(tile.far, 1)), Math.max(0.05, left / tile.count)) : 1;
       left = Math.max(0, left - CORNERS[shape] * tile.count * share);
       for (const name in tile.levels) tile.levels[name].visible = name === shape;
-      tile.levels[shape].geometry.instanceCount = Math.ceil(tile.count * share);
+      const drawn = Math.ceil(tile.count * share), { geometry } = tile.levels[shape];
+      if (geometry.isInstancedBufferGeometry) geometry.instanceCount = drawn;
+      else geometry.setDrawRange(0, drawn);
     }
     return budget - left;
   }

@@ -9,6 +9,7 @@ pub(crate) fn find(path: &str) -> Option<(&'static str, &'static str)> {
         "/app.js" => (SCRIPT, include_str!("../page/app.js")),
         "/camera.js" => (SCRIPT, include_str!("../page/camera.js")),
         "/connection.js" => (SCRIPT, include_str!("../page/connection.js")),
+        "/count.js" => (SCRIPT, include_str!("../page/count.js")),
         "/panel.js" => (SCRIPT, include_str!("../page/panel.js")),
         "/pick.js" => (SCRIPT, include_str!("../page/pick.js")),
         "/shaders.js" => (SCRIPT, include_str!("../page/shaders.js")),

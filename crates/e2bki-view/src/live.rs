@@ -203,9 +203,12 @@ impl Publisher {
             "kind": "live", "frames": self.frames, "primitives": map.len(), "voxels": map.live_voxel_count(),
             "waiting": self.marked.len(), "dropped": self.counts.dropped, "at": place, "done": done,
         });
-        if let Some(channel) = &self.channel {
-            // News that find no room are overtaken by the next ones.
-            drop(channel.try_send(Update::News(news)));
+        match &self.channel {
+            // Nothing comes after the last news: they wait for room.
+            Some(channel) if done => drop(channel.send(Update::News(news))),
+            // Others that find no room are overtaken by the next ones.
+            Some(channel) => drop(channel.try_send(Update::News(news))),
+            None => {}
         }
     }
 
@@ -237,7 +240,12 @@ fn take(show: &Show, updates: &Receiver<Update>) {
                     show.tell(&json!({"kind": "changed", "map": 0, "points": scene.scanned(points)}));
                 }
             }
-            Update::News(news) => show.tell(&news),
+            Update::News(news) => {
+                if news["done"] == true {
+                    show.complete();
+                }
+                show.tell(&news);
+            }
         }
     }
 }

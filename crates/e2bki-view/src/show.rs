@@ -1,7 +1,8 @@
 //! What a server shows: maps, and news of those that grow.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use e2bki::{ClassSet, Config};
 use serde_json::{Value, json};
@@ -14,22 +15,31 @@ const NEWS: usize = 256;
 
 /// Maps to look at, side by side.
 pub struct Show {
+    /// No other show has the same: a page that finds another one in its place forgets all tiles it has.
+    id: String,
     scenes: Vec<Scene>,
     news: broadcast::Sender<Arc<str>>,
     watchers: AtomicUsize,
     live: bool,
+    /// Of a live show: nothing more comes.
+    done: AtomicBool,
 }
 
 impl Show {
     /// Maps that do not change.
     pub fn of_maps(scenes: Vec<Scene>) -> Arc<Self> {
-        Arc::new(Self { scenes, news: broadcast::channel(NEWS).0, watchers: AtomicUsize::new(0), live: false })
+        Self::new(scenes, false)
     }
 
     /// A map that a mapper of these classes and parameters is about to build.
     pub fn growing(name: impl Into<String>, classes: ClassSet, config: Config) -> Arc<Self> {
-        let scenes = vec![Scene::growing(name.into(), classes, config)];
-        Arc::new(Self { scenes, news: broadcast::channel(NEWS).0, watchers: AtomicUsize::new(0), live: true })
+        Self::new(vec![Scene::growing(name.into(), classes, config)], true)
+    }
+
+    fn new(scenes: Vec<Scene>, live: bool) -> Arc<Self> {
+        let id = format!("{:016x}", RandomState::new().build_hasher().finish());
+        let (watchers, done) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Arc::new(Self { id, scenes, news: broadcast::channel(NEWS).0, watchers, live, done })
     }
 
     /// Browsers that look on.
@@ -43,7 +53,15 @@ impl Show {
 
     pub(crate) fn hello(&self) -> String {
         let maps: Vec<Value> = self.scenes.iter().map(Scene::describe).collect();
-        json!({"kind": "hello", "version": env!("CARGO_PKG_VERSION"), "live": self.live, "maps": maps}).to_string()
+        let version = env!("CARGO_PKG_VERSION");
+        let done = self.done.load(Ordering::Acquire);
+        json!({"kind": "hello", "version": version, "show": self.id, "live": self.live, "done": done, "maps": maps})
+            .to_string()
+    }
+
+    /// The map that grew is whole: who comes from now on is told so at once.
+    pub(crate) fn complete(&self) {
+        self.done.store(true, Ordering::Release);
     }
 
     /// Tells every browser.

@@ -40,6 +40,8 @@ fn after_a_run_the_browser_has_the_whole_map() {
     assert_eq!(changed, counts.sent);
     // Who comes later sees the same, and beliefs are those of the map.
     let mut late = Browser::open(server.address());
+    assert_eq!((late.hello["done"].as_bool(), early.hello["done"].as_bool()), (Some(true), Some(false)));
+    assert_eq!(late.hello["show"], early.hello["show"]);
     let tiles = late.hello["maps"][0]["tiles"].as_array().unwrap().clone();
     assert_eq!(late.hello["maps"][0]["trajectory"].as_array().unwrap().len(), 6);
     let mut primitives = Vec::new();
@@ -90,4 +92,25 @@ fn points_of_nonsense_do_not_mark_the_world() {
     map.insert(&frame).unwrap();
     publisher.frame(&map, &frame);
     assert!(publisher.finish(&map).sent <= 4096);
+}
+
+#[test]
+fn the_end_is_told_however_full_the_channel_is() {
+    let (mut map, server, mut publisher) = start();
+    let mut browser = Browser::open(server.address());
+    // Many more tiles than the channel has room for, all sent at the end.
+    for i in 0..200 {
+        insert(&mut map, 20 * i, |map, frame| {
+            if i == 199 {
+                publisher.frame(map, frame)
+            }
+        });
+    }
+    publisher.flush(&map);
+    assert!(publisher.finish(&map).sent > 100);
+    let told = std::iter::repeat_with(|| browser.text()).take(2000).find(|news| {
+        // A browser that fell behind is told everything anew instead.
+        news["done"] == true
+    });
+    assert!(told.is_some());
 }

@@ -18,6 +18,32 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
+/// Whole numbers with a comma between thousands; any other text as it is. Escaped.
+pub(super) fn readable(text: &str) -> String {
+    if text.len() < 5 || text.starts_with('0') || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return escape(text);
+    }
+    let mut out = String::new();
+    for (i, digit) in text.chars().enumerate() {
+        if i > 0 && (text.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A bar with its name before and its value behind it; `percent` is its length.
+pub(super) fn bar(name: &str, color: [u8; 3], percent: f64, value: &str) -> String {
+    format!(
+        "<div><span>{}</span><span class=\"track\"><i style=\"width:{percent:.2}%;background:{}\"></i></span>\
+         <span class=\"value\">{}</span></div>\n",
+        escape(name),
+        rgb(color),
+        escape(value)
+    )
+}
+
 fn rgb([r, g, b]: [u8; 3]) -> String {
     format!("rgb({r},{g},{b})")
 }

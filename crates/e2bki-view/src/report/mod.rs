@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use image::{ImageFormat, RgbImage};
 
 use crate::error::{Error, Result};
-use html::escape;
+use html::{escape, readable};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -65,7 +65,7 @@ impl Report {
     /// Large numbers side by side: what they are and their values.
     pub fn figures(&mut self, figures: &[(&str, String)]) {
         let figure = |(name, value): &(&str, String)| {
-            format!("<div><strong>{}</strong><span>{}</span></div>", escape(value), escape(name))
+            format!("<div><strong>{}</strong><span>{}</span></div>", readable(value), escape(name))
         };
         self.body += &format!("<div class=\"figures\">{}</div>\n", figures.iter().map(figure).collect::<String>());
     }
@@ -75,25 +75,35 @@ impl Report {
         self.body += "<div class=\"scroll\"><table>\n";
         for (number, row) in rows.iter().enumerate() {
             let tag = if number == 0 { "th" } else { "td" };
-            let cell = |text: &String| format!("<{tag}>{}</{tag}>", escape(text));
+            let cell = |text: &String| format!("<{tag}>{}</{tag}>", readable(text));
             self.body += &format!("<tr>{}</tr>\n", row.iter().map(cell).collect::<String>());
         }
         self.body += "</table></div>\n";
     }
 
-    /// Bars, one below the other.
-    pub fn bars(&mut self, bars: &[Bar]) {
-        self.body += "<div class=\"bars\">\n";
-        for bar in bars {
-            let percent = bar.percent.filter(|p| p.is_finite());
-            let width = percent.unwrap_or(0.0).clamp(0.0, 100.0);
-            let value = percent.map_or_else(|| "–".into(), |p| format!("{p:.1}"));
-            let [r, g, b] = bar.color;
-            self.body += &format!(
-                "<div><span>{}</span><span class=\"track\"><i style=\"width:{width:.2}%;background:rgb({r},{g},{b})\"></i>\
-                 </span><span class=\"value\">{value}</span></div>\n",
-                escape(&bar.name)
-            );
+    /// Bars, one below the other; what each heading names stands beside the others where there is room.
+    pub fn bars(&mut self, charts: &[(String, Vec<Bar>)]) {
+        self.body += "<div class=\"charts\">\n";
+        for (heading, bars) in charts {
+            self.body += &format!("<div class=\"bars\"><h3>{}</h3>\n", escape(heading));
+            for bar in bars {
+                let percent = bar.percent.filter(|p| p.is_finite());
+                let value = percent.map_or_else(|| "–".into(), |p| format!("{p:.1}"));
+                self.body += &html::bar(&bar.name, bar.color, percent.unwrap_or(0.0).clamp(0.0, 100.0), &value);
+            }
+            self.body += "</div>\n";
+        }
+        self.body += "</div>\n";
+    }
+
+    /// Amounts of one unit as bars, the longest of full length.
+    pub fn amounts(&mut self, unit: &str, amounts: &[(String, f64)]) {
+        const COLOR: [u8; 3] = [11, 99, 181];
+        let most = amounts.iter().map(|(_, v)| *v).filter(|v| v.is_finite()).fold(f64::MIN_POSITIVE, f64::max);
+        self.body += &format!("<div class=\"bars amounts\"><h3>{}</h3>\n", escape(unit));
+        for (name, amount) in amounts {
+            let share = if amount.is_finite() { (100.0 * amount / most).clamp(0.0, 100.0) } else { 0.0 };
+            self.body += &html::bar(name, COLOR, share, &format!("{amount:.1}"));
         }
         self.body += "</div>\n";
     }
@@ -113,13 +123,15 @@ impl Report {
         let data = STANDARD.encode(bytes.get_ref());
         let (width, height) = picture.dimensions();
         self.body += &format!(
-            "<figure><figcaption>{0}</figcaption><div class=\"picture\" style=\"max-width:{1}px\">\
+            "<figure{5}><figcaption>{0}</figcaption><div class=\"picture\" style=\"max-width:{1}px\">\
              <img alt=\"{0}\" width=\"{2}\" height=\"{height}\" src=\"data:image/png;base64,{data}\">{3}</div>{4}</figure>\n",
             escape(name),
             width.max(700),
             width,
             wide_m.map_or_else(String::new, html::scale),
             legend.map_or_else(String::new, html::legend),
+            // Maps of the same ground are compared: they stand side by side.
+            if wide_m.is_some() { " class=\"map\"" } else { "" },
         );
         Ok(())
     }
@@ -158,11 +170,28 @@ mod tests {
     fn what_users_named_cannot_become_markup() {
         let mut report = Report::new("<script>alert(1)</script>", "a & b");
         report.table(&[vec!["<b>".into()], vec!["\"quoted\"".into()]]);
-        report.bars(&[Bar { name: "<i>".into(), color: [1, 2, 3], percent: Some(f64::NAN) }]);
+        let bars = vec![Bar { name: "<i>".into(), color: [1, 2, 3], percent: Some(f64::NAN) }];
+        report.bars(&[("<b>".into(), bars)]);
+        report.amounts("<b>", &[("<b>".into(), f64::INFINITY), ("x".into(), -1.0)]);
         report.code("config", "x = \"</pre>\"", true);
         let html = report.to_html();
         assert!(!html.contains("<script>") && !html.contains("<b>") && !html.contains("</pre>\""));
         assert!(html.contains("&lt;script&gt;") && html.contains("a &amp; b") && html.contains("–"));
+    }
+
+    #[test]
+    fn whole_numbers_are_grouped_and_nothing_else() {
+        for (text, shown) in [
+            ("1234", "1234"),
+            ("12345", "12,345"),
+            ("1234567", "1,234,567"),
+            ("12345.5", "12345.5"),
+            ("-12345", "-12345"),
+            ("0012345", "0012345"),
+            ("seq 00001", "seq 00001"),
+        ] {
+            assert_eq!(readable(text), shown);
+        }
     }
 
     #[test]
