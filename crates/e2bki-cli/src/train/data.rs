@@ -34,10 +34,10 @@ pub(super) struct SourceArguments {
     #[arg(long, default_value_t = 1.0, value_name = "SHARE")]
     fraction: f64,
     /// Images of simulated drives to learn from
-    #[arg(long, default_value_t = 800, value_name = "N")]
+    #[arg(long, default_value_t = 960, value_name = "N")]
     images: usize,
     /// Simulated places they are spread over, at most 99: few images of many places teach more than many of few
-    #[arg(long, default_value_t = 40, value_name = "N")]
+    #[arg(long, default_value_t = 96, value_name = "N")]
     places: usize,
 }
 

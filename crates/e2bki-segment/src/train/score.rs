@@ -48,7 +48,7 @@ pub(super) fn outputs(weights: &Weights, samples: &Samples, mut take: impl FnMut
 pub fn score(weights: &Weights, samples: &Samples) -> Result<Scores> {
     let output = weights.about().description.output.clone();
     let mut sums = Sums::new(weights.about().architecture.classes);
-    outputs(weights, samples, |outputs, labels| sums.add(outputs, labels, &output))?;
+    outputs(weights, samples, |outputs, labels| sums.add(outputs, labels, &output, 1))?;
     Ok(sums.scores())
 }
 
@@ -76,10 +76,11 @@ impl Sums {
         }
     }
 
-    pub(super) fn add(&mut self, outputs: &Maps, labels: &[u16], output: &Output) {
+    /// Adds every `step`th pixel.
+    pub(super) fn add(&mut self, outputs: &Maps, labels: &[u16], output: &Output, step: usize) {
         let (classes, plane) = (outputs.channels, outputs.plane());
         let (mut cell, mut p) = (vec![0.0; classes], vec![0.0; classes]);
-        for (at, label) in labels.iter().enumerate() {
+        for (at, label) in labels.iter().enumerate().step_by(step) {
             for (c, value) in cell.iter_mut().enumerate() {
                 *value = outputs.values[c * plane + at];
             }
