@@ -1,7 +1,5 @@
 //! Calibration of a trained network on images it has not learned from: one temperature and one scale of evidence.
 
-use rayon::prelude::*;
-
 use super::samples::Samples;
 use super::score::{Scores, Sums, outputs};
 use crate::error::Result;
@@ -12,9 +10,6 @@ use crate::network::Weights;
 const TEMPERATURES: [f32; 9] = [0.5, 0.6, 0.75, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0];
 /// Scales of evidence that are tried.
 const SCALES: [f32; 11] = [0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0];
-
-/// One of so many pixels is looked at while choosing.
-const STEP: usize = 7;
 
 /// What calibration found.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,36 +28,32 @@ pub struct Calibrated {
 /// probability together, and puts them into the network's description. Classes do not change: both are monotone.
 pub fn calibrate(weights: &mut Weights, samples: &Samples) -> Result<Calibrated> {
     let usual = weights.about().description.output.clone();
+    let classes = weights.about().architecture.classes;
     let candidates: Vec<Output> = std::iter::once(usual.clone())
         .chain(TEMPERATURES.iter().flat_map(|t| {
             let usual = &usual;
             SCALES.iter().map(move |s| Output { temperature: *t, evidence_scale: *s, ..usual.clone() })
         }))
         .collect();
+    let mut sums: Vec<Sums> = candidates.iter().map(|_| Sums::new(classes)).collect();
+    outputs(weights, samples, |outputs, labels| {
+        use rayon::prelude::*;
+        sums.par_iter_mut().zip(&candidates).for_each(|(sums, output)| sums.add(outputs, labels, output));
+    })?;
+    let scores: Vec<Scores> = sums.iter().map(Sums::scores).collect();
     let error = |s: &Scores| s.ece.unwrap_or(f64::INFINITY) + s.ece_probability.unwrap_or(f64::INFINITY);
-    let first_best = |scores: &[Scores]| {
-        (0..scores.len()).fold(0, |best, i| if error(&scores[i]) < error(&scores[best]) { i } else { best })
-    };
-    let rough = scores(weights, samples, &candidates, STEP)?;
-    // What is reported is of all pixels, and never worse than before.
-    let chosen = [usual, candidates[first_best(&rough)].clone()];
-    let scores = scores(weights, samples, &chosen, 1)?;
-    let best = first_best(&scores);
+    let mut best = 0;
+    for (i, score) in scores.iter().enumerate() {
+        if error(score) < error(&scores[best]) {
+            best = i;
+        }
+    }
     let output = &mut weights.about_mut().description.output;
-    (output.temperature, output.evidence_scale) = (chosen[best].temperature, chosen[best].evidence_scale);
+    (output.temperature, output.evidence_scale) = (candidates[best].temperature, candidates[best].evidence_scale);
     Ok(Calibrated {
         before: scores[0].clone(),
         after: scores[best].clone(),
-        temperature: chosen[best].temperature,
-        evidence_scale: chosen[best].evidence_scale,
+        temperature: candidates[best].temperature,
+        evidence_scale: candidates[best].evidence_scale,
     })
-}
-
-/// Scores with the outputs read in each of these ways.
-fn scores(weights: &Weights, samples: &Samples, ways: &[Output], step: usize) -> Result<Vec<Scores>> {
-    let mut sums: Vec<Sums> = ways.iter().map(|_| Sums::new(weights.about().architecture.classes)).collect();
-    outputs(weights, samples, |outputs, labels| {
-        sums.par_iter_mut().zip(ways).for_each(|(sums, way)| sums.add(outputs, labels, way, step));
-    })?;
-    Ok(sums.iter().map(Sums::scores).collect())
 }

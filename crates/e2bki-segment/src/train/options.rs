@@ -66,7 +66,7 @@ impl TrainOptions {
             "small" => Ok(Self {
                 size: [192, 120],
                 width: 0.35,
-                epochs: 25,
+                epochs: 17,
                 batch: 8,
                 learning_rate: 3e-3,
                 mirror: true,

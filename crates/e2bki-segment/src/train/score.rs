@@ -48,7 +48,7 @@ pub(super) fn outputs(weights: &Weights, samples: &Samples, mut take: impl FnMut
 pub fn score(weights: &Weights, samples: &Samples) -> Result<Scores> {
     let output = weights.about().description.output.clone();
     let mut sums = Sums::new(weights.about().architecture.classes);
-    outputs(weights, samples, |outputs, labels| sums.add(outputs, labels, &output, 1))?;
+    outputs(weights, samples, |outputs, labels| sums.add(outputs, labels, &output))?;
     Ok(sums.scores())
 }
 
@@ -76,11 +76,10 @@ impl Sums {
         }
     }
 
-    /// Adds every `step`th pixel.
-    pub(super) fn add(&mut self, outputs: &Maps, labels: &[u16], output: &Output, step: usize) {
+    pub(super) fn add(&mut self, outputs: &Maps, labels: &[u16], output: &Output) {
         let (classes, plane) = (outputs.channels, outputs.plane());
         let (mut cell, mut p) = (vec![0.0; classes], vec![0.0; classes]);
-        for (at, label) in labels.iter().enumerate().step_by(step) {
+        for (at, label) in labels.iter().enumerate() {
             for (c, value) in cell.iter_mut().enumerate() {
                 *value = outputs.values[c * plane + at];
             }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::finish::Finish;
-use super::{Maps, wide};
+use super::{Maps, dot, wide};
 use crate::network::plan::Unit;
 
 /// Places computed together: their sums stay in registers while all taps are added.
@@ -185,21 +185,6 @@ pub(crate) fn by_weights(gradient: &Maps, x: &Maps, unit: &Unit) -> Vec<f32> {
         );
     });
     out
-}
-
-/// Sum of products in eight lanes, so that it becomes vector instructions.
-#[inline(always)]
-fn dot(g: &[f32], x: &[f32]) -> f32 {
-    let (heads, rest) = g.as_chunks::<8>();
-    let (of_x, _) = x.as_chunks::<8>();
-    let mut lanes = [0.0_f32; 8];
-    for (g, x) in heads.iter().zip(of_x) {
-        for i in 0..8 {
-            lanes[i] += g[i] * x[i];
-        }
-    }
-    let tail: f32 = rest.iter().zip(&x[heads.len() * 8..]).map(|(g, x)| g * x).sum();
-    lanes.iter().sum::<f32>() + tail
 }
 
 /// One tap of a kernel over one image: which rows and columns of the output have an input under it.

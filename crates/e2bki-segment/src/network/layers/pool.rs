@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Maps, sum, sum_of_products, wide};
+use super::{Maps, dot, sum, sum_of_products, wide};
 
 /// Mean of every channel in every image.
 pub(crate) fn means(x: &Maps) -> Vec<f32> {
@@ -48,6 +48,10 @@ pub(crate) fn scaled_backward(gradient: &mut Maps, x: &Maps, factors: &[f32]) ->
 pub(crate) fn linear(x: &[f32], images: usize, weights: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
     let inputs = x.len() / images;
     let rows = weights.par_chunks(inputs).enumerate();
+    if images == 1 {
+        let one = |(o, w): (usize, &[f32])| bias.map_or(0.0, |bias| bias[o]) + wide(|| dot(w, x));
+        return rows.map(one).collect();
+    }
     let row = |(o, w): (usize, &[f32])| -> Vec<f32> {
         let start = bias.map_or(0.0, |bias| bias[o]);
         (0..images).map(|n| start + w.iter().enumerate().map(|(i, w)| w * x[i * images + n]).sum::<f32>()).collect()
