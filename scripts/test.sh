@@ -17,6 +17,8 @@ cargo clippy --package e2bki-cli --features segment --all-targets --locked -- -D
 step "tests"
 cargo test --workspace --all-targets --locked
 cargo test --workspace --doc --locked
+# Training, looking at images and mapping by a network are a feature of the program.
+cargo test --package e2bki-cli --features segment --test segment --locked
 
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked

@@ -157,6 +157,9 @@ fn colors(name: &str, segmenter: &Segmenter) -> Result<Vec<Option<[u8; 3]>>> {
         None if segmenter.channels() == classes => "classes",
         None => "cityscapes",
     };
+    if space == "classes" && segmenter.channels() != classes {
+        bail!("{name} has {classes} classes, but the network {} channels; choose other --classes", segmenter.channels());
+    }
     let remap = table.remap(space)?;
     let color = |channel: usize| table.classes().colors().get(remap.class(channel as u32) as usize).copied();
     Ok((0..segmenter.channels()).map(color).collect())

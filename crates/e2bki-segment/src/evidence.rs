@@ -39,6 +39,28 @@ impl Activation {
         }
     }
 
+    /// Derivative by x where the evidence is known already.
+    pub(crate) fn slope(self, x: f64, evidence: f64) -> f64 {
+        match self {
+            Self::Exp => {
+                if x.abs() <= LOGIT_LIMIT {
+                    evidence
+                } else {
+                    0.0
+                }
+            }
+            // e = ln(1 + exp x), so the logistic function of x is 1 − exp(−e).
+            Self::Softplus => 1.0 - exp(-evidence),
+            Self::Relu => {
+                if x > 0.0 {
+                    1.0
+                } else {
+                    0.0
+                }
+            }
+        }
+    }
+
     /// Its name in files and options.
     pub fn name(self) -> &'static str {
         match self {
@@ -86,6 +108,7 @@ mod tests {
                 let h = 1e-6;
                 let difference = (activation.evidence(x + h).0 - activation.evidence(x - h).0) / (2.0 * h);
                 assert!((slope - difference).abs() < 1e-6 * slope.max(1.0), "{activation:?} {x}: {slope} {difference}");
+                assert!((activation.slope(x, e) - slope).abs() < 1e-12 * slope.max(1.0), "{activation:?} {x}");
             }
         }
     }

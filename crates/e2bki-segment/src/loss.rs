@@ -81,7 +81,8 @@ impl Loss {
         }
         // `gradient` holds α until it is overwritten class by class.
         let data = class.map_or(0.0, |y| self.data_term(gradient, total, y));
-        let divergence = if weight > 0.0 { Divergence::of(gradient, class) } else { Divergence::default() };
+        let wrong = (weight > 0.0).then(|| Wrong::of(gradient, total, class));
+        let mut divergence = wrong.as_ref().map_or(0.0, |wrong| wrong.start);
         let squares: f64 = match self.data {
             DataTerm::Mse => gradient.iter().map(|alpha| (alpha / total) * (alpha / total)).sum(),
             _ => 0.0,
@@ -108,12 +109,14 @@ impl Loss {
                     }
                 };
             }
-            if weight > 0.0 && !is_class {
-                by_alpha += weight * divergence.by_alpha(alpha);
+            if let Some(wrong) = wrong.as_ref().filter(|_| !is_class) {
+                let (value, slope) = wrong.term(alpha);
+                divergence += value;
+                by_alpha += weight * slope;
             }
-            *slot = by_alpha * self.activation.evidence(f64::from(*x)).1;
+            *slot = by_alpha * self.activation.slope(f64::from(*x), alpha - 1.0);
         }
-        PixelLoss { data, divergence: divergence.value }
+        PixelLoss { data, divergence }
     }
 
     fn data_term(&self, alpha: &[f64], total: f64, y: usize) -> f64 {
@@ -131,29 +134,31 @@ impl Loss {
     }
 }
 
-/// KL(Dir(α̂) ‖ Dir(1)) with α̂ = α, but 1 for the true class.
-#[derive(Default)]
-struct Divergence {
-    value: f64,
+/// KL(Dir(α̂) ‖ Dir(1)) with α̂ = α, but 1 for the true class: what all classes share.
+struct Wrong {
+    /// lnΓ(Â) − lnΓ(C).
+    start: f64,
+    /// ψ(Â).
+    digamma: f64,
     /// ψ′(Â)(Â − C).
     of_total: f64,
 }
 
-impl Divergence {
-    fn of(alpha: &[f64], class: Option<usize>) -> Self {
-        let wrong = || alpha.iter().enumerate().filter(|(c, _)| Some(*c) != class).map(|(_, alpha)| *alpha);
+impl Wrong {
+    fn of(alpha: &[f64], total: f64, class: Option<usize>) -> Self {
         let classes = alpha.len() as f64;
-        let total: f64 = classes + wrong().map(|alpha| alpha - 1.0).sum::<f64>();
+        let total = total - class.map_or(0.0, |y| alpha[y] - 1.0);
         let all = gamma(total);
-        let mut value = all.ln - gamma(classes).ln;
-        for alpha in wrong() {
-            let one = gamma(alpha);
-            value += (alpha - 1.0) * (one.digamma - all.digamma) - one.ln;
+        Self {
+            start: all.ln - gamma(classes).ln,
+            digamma: all.digamma,
+            of_total: all.trigamma * (total - classes),
         }
-        Self { value, of_total: all.trigamma * (total - classes) }
     }
 
-    fn by_alpha(&self, alpha: f64) -> f64 {
-        (alpha - 1.0) * gamma(alpha).trigamma - self.of_total
+    /// One wrong class's part of the divergence, and the derivative of the whole by its α.
+    fn term(&self, alpha: f64) -> (f64, f64) {
+        let one = gamma(alpha);
+        ((alpha - 1.0) * (one.digamma - self.digamma) - one.ln, (alpha - 1.0) * one.trigamma - self.of_total)
     }
 }

@@ -37,7 +37,7 @@ fn a_tiny_network_beats_chance_on_a_drive_it_has_not_seen() {
     println!("before {before:?}\nafter {after:?}");
     assert!(history.last().unwrap().loss() < 0.7 * history[0].loss());
     // It knew nothing before: about 10 % accuracy, 4 % mIoU.
-    assert!(after.accuracy.unwrap() > 50.0 && after.miou.unwrap() > 15.0, "{after:?}");
+    assert!(after.accuracy.unwrap() > 55.0 && after.miou.unwrap() > 22.0, "{after:?}");
     assert!(after.uncertainty_of_void.unwrap() > after.uncertainty.unwrap(), "{after:?}");
 
     let mut weights = trainer.weights().clone();

@@ -60,7 +60,8 @@ impl Look {
             Self::Simulated(fraction) => Ok(fraction.to_string()),
             Self::Trained(path) => {
                 let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-                Ok(key(&["network", &String::from_utf8_lossy(&bytes)]))
+                // Every byte as a character of its own: nothing is lost.
+                Ok(key(&["network", &bytes.iter().map(|byte| char::from(*byte)).collect::<String>()]))
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Images to learn from: of a dataset folder, or of simulated drives.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -11,9 +12,10 @@ use image::RgbImage;
 
 use crate::table;
 
-/// Frames between which images of a simulated drive are chosen: those of the standard drives.
-const TRAIN_FRAMES: usize = 600;
-const OTHER_FRAMES: usize = 400;
+/// Most places to learn from: their seeds lie below those that are kept for judging.
+const MAX_PLACES: usize = 99;
+/// Images of simulated drives that are kept for judging, of each part.
+const JUDGED: usize = 90;
 
 #[derive(Args)]
 pub(super) struct SourceArguments {
@@ -31,9 +33,12 @@ pub(super) struct SourceArguments {
     /// Share of the images to learn from, 0.02 to 1: a weaker network
     #[arg(long, default_value_t = 1.0, value_name = "SHARE")]
     fraction: f64,
-    /// Images of each simulated drive to learn from
-    #[arg(long, default_value_t = 150, value_name = "N")]
+    /// Images of simulated drives to learn from
+    #[arg(long, default_value_t = 960, value_name = "N")]
     images: usize,
+    /// Simulated places they are spread over, at most 99: few images of many places teach more than many of few
+    #[arg(long, default_value_t = 96, value_name = "N")]
+    places: usize,
 }
 
 /// What there is to learn from and to be judged by.
@@ -53,53 +58,82 @@ impl SourceArguments {
         if self.images == 0 {
             bail!("--images is 0; give at least 1");
         }
-        let mut data = match self.dataset.parse::<Standard>() {
+        if !(1..=MAX_PLACES).contains(&self.places) {
+            bail!("--places is {}; 1 to {MAX_PLACES} are possible", self.places);
+        }
+        let data = match self.dataset.parse::<Standard>() {
             Ok(standard) if !Path::new(&self.dataset).exists() => self.simulated(standard, size)?,
-            _ => self.folder(size)?,
+            _ => {
+                let mut data = self.folder(size)?;
+                data.train = data.train.fraction(self.fraction);
+                data
+            }
         };
         if data.train.is_empty() {
             bail!("{} holds no image with labels of its pixels", self.dataset);
         }
-        data.train = data.train.fraction(self.fraction);
         Ok(data)
+    }
+
+    /// Which images these are, by the options that say it.
+    pub(super) fn record(&self) -> BTreeMap<String, String> {
+        let given = [("--format", &self.format), ("--sequence", &self.sequence), ("--classes", &self.classes)];
+        let given = given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
+        let always = [
+            ("DATASET", self.dataset.clone()),
+            ("--fraction", self.fraction.to_string()),
+            ("--images", self.images.to_string()),
+            ("--places", self.places.to_string()),
+        ];
+        given.chain(always).map(|(name, value)| (name.to_string(), value)).collect()
     }
 
     /// What was learned from, for the network's own record.
     pub(super) fn note(&self, preset: &str, options: &TrainOptions) -> String {
         let [width, height] = options.size;
         format!(
-            "e2bki train {} --preset {preset} --size {width}x{height} --width {} --epochs {} --batch {} --learning-rate {} --fraction {} --images {}",
+            "e2bki train {} --preset {preset} --size {width}x{height} --width {} --epochs {} --batch {} --learning-rate {} --fraction {} --images {} --places {}",
             self.dataset,
             options.width,
             options.epochs,
             options.batch,
             options.learning_rate,
             self.fraction,
-            self.images
+            self.images,
+            self.places
         )
     }
 
     fn simulated(&self, standard: Standard, size: [usize; 2]) -> Result<Data> {
         let mut data = Data::new(Vec::new(), Vec::new());
+        Samples::check_memory(self.images, size)?;
         for split in [e2bki_sim::Split::Train, e2bki_sim::Split::Validation, e2bki_sim::Split::Test] {
             let train = split == e2bki_sim::Split::Train;
-            let (count, frames) =
-                if train { (self.images, TRAIN_FRAMES) } else { (self.images.div_ceil(5), OTHER_FRAMES) };
-            for standard_drive in standard.drives(split) {
-                let mut options = standard_drive.options;
-                // Seen at twice the size and shrunk, as a camera's image would be.
-                options.image_width = 2 * size[0];
-                let drive = Drive::new(options)?;
+            let drives = standard.drives(split);
+            let (places, images) =
+                if train { (self.places.min(self.images), self.images) } else { (drives.len(), JUDGED.min(self.images)) };
+            // Those that a fraction leaves out need not be looked at.
+            let kept = if train { Samples::chosen(images, self.fraction) } else { (0..images).collect() };
+            let bar = table::progress(kept.len(), "simulating");
+            let mut drive = None;
+            for number in kept {
+                let place = number * places / images;
+                let (first, end) = ((place * images).div_ceil(places), ((place + 1) * images).div_ceil(places));
+                if drive.as_ref().is_none_or(|(of, _)| *of != place) {
+                    let mut options = drives[place % drives.len()].options;
+                    options.seed += (place / drives.len() * drives.len()) as u64;
+                    // Seen at twice the size and shrunk, as a camera's image would be.
+                    options.image_width = 2 * size[0];
+                    drive = Some((place, Drive::new(options)?));
+                }
+                let Some((_, drive)) = &drive else { continue };
                 data.classes = drive.classes().iter().map(|c| c.name.to_string()).collect();
                 data.colors = drive.classes().iter().map(|c| c.color).collect();
-                let bar = table::progress(count, "simulating");
-                for i in 0..count {
-                    let sample = Sample::new(&labelled(&drive, i * frames / count)?, size);
-                    data.part(split as usize).push(sample);
-                    bar.inc(1);
-                }
-                bar.finish_and_clear();
+                let frame = (number - first) * drives[place % drives.len()].frames / (end - first);
+                data.part(split as usize).push(Sample::new(&labelled(drive, frame)?, size));
+                bar.inc(1);
             }
+            bar.finish_and_clear();
         }
         Ok(data)
     }

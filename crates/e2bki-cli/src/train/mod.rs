@@ -2,6 +2,7 @@
 
 mod data;
 mod report;
+mod resume;
 
 use std::path::PathBuf;
 
@@ -73,6 +74,12 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// Which images are learned from, and from which weights on.
+    fn source_record(&self) -> std::collections::BTreeMap<String, String> {
+        let init = self.init.iter().map(|path| ("--init".to_string(), path.display().to_string()));
+        self.source.record().into_iter().chain(init).collect()
+    }
+
     fn settings(&self) -> Result<TrainOptions> {
         let mut settings = TrainOptions::preset(&self.preset).with_context(|| {
             PRESETS.iter().map(|(name, about)| format!("{name}: {about}")).collect::<Vec<_>>().join("; ")
@@ -103,8 +110,17 @@ impl Options {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let settings = options.settings()?;
+    std::fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
+    if let Some(path) = options.init.as_ref().filter(|path| !path.is_file()) {
+        bail!("--init: there is no file {}", path.display());
+    }
+    // Before minutes are spent on images.
+    let begun = Trainer::resume(&options.out)?;
+    if let Some(begun) = &begun {
+        resume::check(options, &settings, begun)?;
+    }
     let data = options.source.read(settings.size)?;
-    let mut trainer = begin(options, &settings, &data)?;
+    let mut trainer = begin(options, &settings, &data, begun)?;
     table::line(&format!(
         "{} images to learn from, {} held back, {} classes, {} parameters",
         data.train.len(),
@@ -167,21 +183,23 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// The run that was begun in the folder, or a new one.
-fn begin(options: &Options, settings: &TrainOptions, data: &data::Data) -> Result<Trainer> {
-    if let Some(mut trainer) = Trainer::resume(&options.out)? {
-        let mut begun = trainer.options().clone();
-        begun.epochs = settings.epochs;
-        if begun != *settings || trainer.weights().about().classes != data.classes {
+fn begin(options: &Options, settings: &TrainOptions, data: &data::Data, begun: Option<Trainer>) -> Result<Trainer> {
+    if let Some(mut trainer) = begun {
+        let classes = &trainer.weights().about().classes;
+        if *classes != data.classes {
             bail!(
-                "{} holds a run with other settings or classes; give the same ones, or another --out",
-                options.out.display()
+                "{} holds a run with the classes {}, the images have {}; give the same --classes, or another --out",
+                options.out.display(),
+                classes.join(", "),
+                data.classes.join(", ")
             );
         }
-        table::line(&format!("going on after epoch {}", trainer.history().len()))?;
+        table::line(&format!("going on after epoch {} of {}", trainer.history().len(), settings.epochs))?;
         trainer.set_epochs(settings.epochs);
         return Ok(trainer);
     }
     let mut trainer = Trainer::new(settings.clone(), data.classes.clone(), &options.out)?;
+    trainer.set_source(options.source_record());
     if let Some(path) = &options.init {
         let taken = trainer.weights_mut().adopt(path)?;
         table::line(&format!("{taken} parameters from {}", path.display()))?;

@@ -94,7 +94,7 @@ impl Found<'_> {
         page.section("Curves");
         page.drawing(&curves(self.trainer.history()).svg()?);
         page.section("What it sees");
-        page.text("Image, true classes, found classes, uncertainty (dark blue sure, yellow unsure).");
+        page.text("Image, true classes, found classes, uncertainty (dark: sure, bright: unsure).");
         let names = self.data.classes.iter().cloned().zip(self.data.colors.iter().copied()).collect();
         let picture = self.examples()?;
         page.picture("Images it has not learned from", &picture, Some(&Legend::Classes(names)), None)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::layers::finish::Finish;
 use super::layers::norm::{self, Norm};
 use super::layers::squeeze::{self, Excite};
 use super::layers::{Maps, bilinear, columns, depthwise, pointwise, pool};
@@ -124,7 +125,7 @@ impl Lraspp {
 
     fn classified(&self, weights: &Weights, low: &Maps, high: &Maps) -> Maps {
         let of = |name: &str, x: &Maps| {
-            pointwise::forward(x, get(weights, &part(name, "weight")), Some(get(weights, &part(name, "bias"))))
+            pointwise::forward(x, get(weights, &part(name, "weight")), Some(get(weights, &part(name, "bias"))), Finish::Nothing)
         };
         let mut sum = of("classifier.low_classifier", low);
         sum.add(&of("classifier.high_classifier", high));
@@ -141,27 +142,27 @@ fn norm_of<'a>(weights: &'a Weights, unit: &Unit) -> Norm<'a> {
     }
 }
 
-/// The convolution of a unit, and the input as its gradient needs it.
-fn convolved(weights: &Weights, unit: &Unit, x: Maps) -> (Maps, Maps) {
+/// The convolution of a unit, finished, and the input as its gradient needs it.
+fn convolved(weights: &Weights, unit: &Unit, x: Maps, finish: Finish<'_>) -> (Maps, Maps) {
     let w = get(weights, &unit.weight());
     match unit.reach {
-        Reach::Pointwise => (pointwise::forward(&x, w, None), x),
-        Reach::Depthwise => (depthwise::forward(&x, w, unit), x),
+        Reach::Pointwise => (pointwise::forward(&x, w, None, finish), x),
+        Reach::Depthwise => (depthwise::forward(&x, w, unit, finish), x),
         Reach::Full => {
             let columns = columns::columns(&x, unit);
-            (pointwise::forward(&columns, w, None), columns)
+            (pointwise::forward(&columns, w, None, finish), columns)
         }
     }
 }
 
 fn look_unit(weights: &Weights, unit: &Unit, x: Maps) -> Maps {
-    let (y, _) = convolved(weights, unit, x);
     let kept = |name: &str| get(weights, &part(&unit.norm, name));
-    norm::by_kept(y, norm_of(weights, unit), kept("running_mean"), kept("running_var"))
+    let (scale, shift) = norm::by_kept(norm_of(weights, unit), kept("running_mean"), kept("running_var"));
+    convolved(weights, unit, x, Finish::Bent { scale: &scale, shift: &shift, bend: unit.bend }).0
 }
 
 fn learn_unit(weights: &mut Weights, unit: &Unit, x: Maps, share: f32) -> (Maps, UnitTape) {
-    let (y, x) = convolved(weights, unit, x);
+    let (y, x) = convolved(weights, unit, x, Finish::Nothing);
     let (y, normed, statistics) = norm::by_batch(y, norm_of(weights, unit));
     for (name, values) in [("running_mean", statistics.mean), ("running_var", statistics.variance)] {
         for (kept, value) in weights.get_mut(&part(&unit.norm, name)).iter_mut().zip(values) {

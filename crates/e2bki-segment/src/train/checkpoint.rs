@@ -1,5 +1,6 @@
 //! A training run on disk: weights that any command can use, and beside them what is needed to go on.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use safetensors::{Dtype, SafeTensors};
@@ -16,6 +17,8 @@ const STATE: &str = "training.json";
 #[derive(Serialize, Deserialize)]
 struct State {
     options: TrainOptions,
+    #[serde(default)]
+    source: BTreeMap<String, String>,
     step: u64,
     history: Vec<Epoch>,
 }
@@ -25,6 +28,7 @@ pub(super) struct Checkpoint {
     pub(super) weights: Weights,
     pub(super) adam: Adam,
     pub(super) options: TrainOptions,
+    pub(super) source: BTreeMap<String, String>,
     pub(super) history: Vec<Epoch>,
 }
 
@@ -33,9 +37,11 @@ pub(super) fn save(
     weights: &Weights,
     adam: &Adam,
     options: &TrainOptions,
+    source: &BTreeMap<String, String>,
     history: &[Epoch],
 ) -> Result<()> {
-    let state = State { options: options.clone(), step: adam.step, history: history.to_vec() };
+    let (options, source, history) = (options.clone(), source.clone(), history.to_vec());
+    let state = State { options, source, step: adam.step, history };
     let state = serde_json::to_vec(&state).map_err(|error| SegmentError::Request(error.to_string()))?;
     let mut extra = vec![Extra { name: STATE.into(), kind: Dtype::U8, count: state.len(), bytes: state }];
     for (which, moments) in [("first", &adam.first), ("second", &adam.second)] {
@@ -67,5 +73,5 @@ pub(super) fn open(path: &Path) -> Result<Checkpoint> {
         }
         moments.insert(parameter.to_string(), values);
     }
-    Ok(Checkpoint { weights, adam, options: state.options, history: state.history })
+    Ok(Checkpoint { weights, adam, options: state.options, source: state.source, history: state.history })
 }

@@ -65,8 +65,8 @@ impl TrainOptions {
         match name {
             "small" => Ok(Self {
                 size: [192, 120],
-                width: 0.5,
-                epochs: 30,
+                width: 0.35,
+                epochs: 17,
                 batch: 8,
                 learning_rate: 3e-3,
                 mirror: true,

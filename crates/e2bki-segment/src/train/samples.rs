@@ -53,18 +53,20 @@ pub struct Samples {
 }
 
 impl Samples {
+    /// Refuses more images than fit in memory.
+    pub fn check_memory(images: usize, [width, height]: [usize; 2]) -> Result<()> {
+        if images.saturating_mul(width * height * 5) <= MAX_BYTES {
+            return Ok(());
+        }
+        Err(SegmentError::Request(format!(
+            "{images} images of {width}×{height} do not fit in {} GB; choose a smaller --size, --fraction or --images",
+            MAX_BYTES >> 30
+        )))
+    }
+
     /// From a dataset: the labelled images at these places, as far as there are any.
     pub fn read(dataset: &Dataset, indices: &[usize], size: [usize; 2], progress: impl Fn(usize)) -> Result<Self> {
-        let per_image = size[0] * size[1] * 5;
-        if indices.len().saturating_mul(per_image) > MAX_BYTES {
-            return Err(SegmentError::Request(format!(
-                "{} images of {}×{} do not fit in {} GB; choose a smaller --size or --fraction",
-                indices.len(),
-                size[0],
-                size[1],
-                MAX_BYTES >> 30
-            )));
-        }
+        Self::check_memory(indices.len(), size)?;
         let mut all = Vec::new();
         for (done, index) in indices.iter().enumerate() {
             if let Some(labelled) = dataset.labelled_image(*index)? {
@@ -85,10 +87,15 @@ impl Samples {
         self.all.extend(other.all);
     }
 
-    /// A share of the images, spread evenly over them; at least one where there are any.
+    /// Which of so many images a share of them is: spread evenly over them, at least one where there are any.
+    pub fn chosen(images: usize, share: f64) -> Vec<usize> {
+        let count = ((images as f64 * share.clamp(0.0, 1.0)).round() as usize).max(1).min(images);
+        (0..count).map(|i| i * images / count).collect()
+    }
+
+    /// A share of the images.
     pub fn fraction(&self, share: f64) -> Self {
-        let count = ((self.len() as f64 * share.clamp(0.0, 1.0)).round() as usize).max(1).min(self.len());
-        Self { all: (0..count).map(|i| self.all[i * self.len() / count].clone()).collect() }
+        Self { all: Self::chosen(self.len(), share).into_iter().map(|i| self.all[i].clone()).collect() }
     }
 
     /// Number of images.

@@ -1,5 +1,6 @@
 //! Epochs of training, each with scores and a checkpoint.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -63,6 +64,7 @@ pub struct Progress {
 #[derive(Debug)]
 pub struct Trainer {
     options: TrainOptions,
+    source: BTreeMap<String, String>,
     weights: Weights,
     adam: Adam,
     history: Vec<Epoch>,
@@ -86,7 +88,8 @@ impl Trainer {
         let about = About { architecture, classes, description, note: String::new() };
         let weights = Weights::fresh(about, options.seed)?;
         std::fs::create_dir_all(folder).map_err(SegmentError::io("create", folder))?;
-        Ok(Self { options, weights, adam: Adam::default(), history: Vec::new(), folder: folder.into() })
+        let (source, adam, history) = (BTreeMap::new(), Adam::default(), Vec::new());
+        Ok(Self { options, source, weights, adam, history, folder: folder.into() })
     }
 
     /// A run that was begun in `folder`; nothing where none was.
@@ -98,6 +101,7 @@ impl Trainer {
         let found = checkpoint::open(&path)?;
         Ok(Some(Self {
             options: found.options,
+            source: found.source,
             weights: found.weights,
             adam: found.adam,
             history: found.history,
@@ -108,6 +112,17 @@ impl Trainer {
     /// Its settings.
     pub fn options(&self) -> &TrainOptions {
         &self.options
+    }
+
+    /// Where its images come from, in the words of whoever chose them: kept in the checkpoint, so that a run is not gone
+    /// on with on other images.
+    pub fn source(&self) -> &BTreeMap<String, String> {
+        &self.source
+    }
+
+    /// Says where the images come from.
+    pub fn set_source(&mut self, source: BTreeMap<String, String>) {
+        self.source = source;
     }
 
     /// Another number of epochs than the run was begun with.
@@ -146,7 +161,7 @@ impl Trainer {
             epoch(&done);
             self.history.push(done);
             let path = self.folder.join(CHECKPOINT);
-            checkpoint::save(&path, &self.weights, &self.adam, &self.options, &self.history)?;
+            checkpoint::save(&path, &self.weights, &self.adam, &self.options, &self.source, &self.history)?;
         }
         Ok(())
     }

@@ -2,8 +2,190 @@
 
 use rayon::prelude::*;
 
-use super::Maps;
+use super::finish::Finish;
+use super::{Maps, dot, wide};
 use crate::network::plan::Unit;
+
+/// Places computed together: their sums stay in registers while all taps are added.
+const LANES: usize = 16;
+
+/// One image of one channel with a margin of zeros, its columns sorted by their rest when divided by the stride: whatever the
+/// stride, neighbouring places of the output read neighbouring values.
+struct Padded {
+    values: Vec<f32>,
+    /// Columns of one rest, a whole number of [`LANES`] for the first tap.
+    columns: usize,
+    /// From a place's row to each tap's values.
+    taps: Vec<usize>,
+    input: [usize; 2],
+    output: [usize; 2],
+    stride: usize,
+    padding: usize,
+}
+
+impl Padded {
+    fn new(unit: &Unit, input: [usize; 2]) -> Self {
+        let (k, stride) = (unit.kernel, unit.stride);
+        let output = input.map(|side| unit.shrunk(side));
+        let reach = (k - 1) * unit.dilation;
+        let columns = output[1].next_multiple_of(LANES) + reach / stride;
+        let rows = (output[0] - 1) * stride + reach + 1;
+        let tap = |i: usize| {
+            let (row, column) = (i / k * unit.dilation, i % k * unit.dilation);
+            (row * stride + column % stride) * columns + column / stride
+        };
+        Self {
+            values: vec![0.0; rows * stride * columns],
+            columns,
+            taps: (0..k * k).map(tap).collect(),
+            input,
+            output,
+            stride,
+            padding: unit.padding(),
+        }
+    }
+
+    /// Takes an image in; the margin is there already.
+    fn fill(&mut self, image: &[f32]) {
+        let (stride, padding, width) = (self.stride, self.padding, self.input[1]);
+        let rows = self.values.len() / (stride * self.columns);
+        for (row, line) in image.chunks_exact(width).take(rows.saturating_sub(padding)).enumerate() {
+            for rest in 0..stride {
+                let of_rest = &mut self.values[((row + padding) * stride + rest) * self.columns..][..self.columns];
+                // Padded column stride · i + rest is column stride · i + rest − padding of the image.
+                let first = padding.saturating_sub(rest).div_ceil(stride);
+                let from = (first * stride + rest).saturating_sub(padding).min(width);
+                let target = &mut of_rest[first.min(self.columns)..];
+                if stride == 1 {
+                    let count = width.min(target.len());
+                    target[..count].copy_from_slice(&line[..count]);
+                } else {
+                    target.iter_mut().zip(line[from..].iter().step_by(stride)).for_each(|(to, value)| *to = *value);
+                }
+            }
+        }
+    }
+
+    /// Where an output row's first tap reads.
+    fn row(&self, y: usize) -> usize {
+        y * self.stride * self.stride * self.columns
+    }
+
+    /// Calls `row` with every output row's sums over all taps.
+    #[inline(always)]
+    fn convolve<const TAPS: usize>(&self, weights: &[f32], mut row: impl FnMut(usize, &[f32])) {
+        let Ok(taps) = <[usize; TAPS]>::try_from(self.taps.as_slice()) else { return };
+        let Ok(weights) = <[f32; TAPS]>::try_from(weights) else { return };
+        let width = self.output[1];
+        let mut line = vec![[0.0_f32; LANES]; width.div_ceil(LANES)];
+        for y in 0..self.output[0] {
+            let values = &self.values[self.row(y)..];
+            for (block, out) in line.iter_mut().enumerate() {
+                let mut sums = [0.0; LANES];
+                for (tap, w) in taps.iter().zip(&weights) {
+                    let x = &values[tap + block * LANES..][..LANES];
+                    for i in 0..LANES {
+                        sums[i] += w * x[i];
+                    }
+                }
+                *out = sums;
+            }
+            row(y, &line.as_flattened()[..width]);
+        }
+    }
+
+    /// Adds the sum of products of a gradient and what each tap saw.
+    #[inline(always)]
+    fn by_weights(&self, gradient: &[f32], out: &mut [f32]) {
+        for (y, g) in gradient.chunks_exact(self.output[1]).enumerate() {
+            let values = &self.values[self.row(y)..];
+            for (out, tap) in out.iter_mut().zip(&self.taps) {
+                *out += dot(g, &values[*tap..]);
+            }
+        }
+    }
+}
+
+/// The convolution of images, channel by channel, into `y`; 
+fn convolved(x: &Maps, weights: &[f32], unit: &Unit, y: &mut Maps, finish: Finish<'_>) {
+    let (taps, plane, cells, width) = (unit.kernel * unit.kernel, y.plane(), y.cells(), y.width);
+    let empty = || Padded::new(unit, [x.height, x.width]);
+    let channels = y.values.par_chunks_mut(plane).zip(x.values.par_chunks(x.plane())).zip(weights.par_chunks(taps));
+    channels.enumerate().for_each_init(empty, |padded, (c, ((y, x_channel), w))| {
+        wide(
+            #[inline(always)]
+            || {
+                for (y, image) in y.chunks_exact_mut(cells).zip(x_channel.chunks_exact(x.cells())) {
+                    padded.fill(image);
+                    let row = |number: usize, sums: &[f32]| {
+                        let out = &mut y[number * width..][..width];
+                        out.copy_from_slice(sums);
+                        finish.row(c, out);
+                    };
+                    match taps {
+                        9 => padded.convolve::<9>(w, row),
+                        _ => padded.convolve::<25>(w, row),
+                    }
+                }
+            },
+        );
+    });
+}
+
+/// The convolution, and what is to be done with its outputs.
+pub(crate) fn forward(x: &Maps, weights: &[f32], unit: &Unit, finish: Finish<'_>) -> Maps {
+    let mut y = Maps::new(x.channels, x.images, unit.shrunk(x.height), unit.shrunk(x.width));
+    convolved(x, weights, unit, &mut y, finish);
+    y
+}
+
+/// Gradient by x, which had these rows and columns.
+pub(crate) fn by_input(gradient: &Maps, weights: &[f32], unit: &Unit, [height, width]: [usize; 2]) -> Maps {
+    let mut out = Maps::new(gradient.channels, gradient.images, height, width);
+    if unit.stride == 1 {
+        // The same convolution with the kernel turned round.
+        let taps = unit.kernel * unit.kernel;
+        let turned: Vec<f32> = weights.chunks_exact(taps).flat_map(|w| w.iter().rev().copied()).collect();
+        convolved(gradient, &turned, unit, &mut out, Finish::Nothing);
+        return out;
+    }
+    let (taps, plane) = (unit.kernel * unit.kernel, out.plane());
+    let channels = out
+        .values
+        .par_chunks_mut(plane)
+        .zip(gradient.values.par_chunks(gradient.plane()))
+        .zip(weights.par_chunks(taps));
+    channels.for_each(|((out, g_channel), w)| {
+        for (out, g) in out.chunks_exact_mut(height * width).zip(g_channel.chunks_exact(gradient.cells())) {
+            walk(unit, [height, width], [gradient.height, gradient.width], |tap, from, to, count| {
+                let (w, g) = (w[tap], &g[to..to + count]);
+                out[from..].iter_mut().step_by(unit.stride).zip(g).for_each(|(x, g)| *x += w * g);
+            });
+        }
+    });
+    out
+}
+
+/// Gradient by the weights.
+pub(crate) fn by_weights(gradient: &Maps, x: &Maps, unit: &Unit) -> Vec<f32> {
+    let taps = unit.kernel * unit.kernel;
+    let mut out = vec![0.0; taps * x.channels];
+    let empty = || Padded::new(unit, [x.height, x.width]);
+    let channels =
+        out.par_chunks_mut(taps).zip(gradient.values.par_chunks(gradient.plane())).zip(x.values.par_chunks(x.plane()));
+    channels.for_each_init(empty, |padded, ((out, g_channel), x_channel)| {
+        wide(
+            #[inline(always)]
+            || {
+                for (g, image) in g_channel.chunks_exact(gradient.cells()).zip(x_channel.chunks_exact(x.cells())) {
+                    padded.fill(image);
+                    padded.by_weights(g, out);
+                }
+            },
+        );
+    });
+    out
+}
 
 /// One tap of a kernel over one image: which rows and columns of the output have an input under it.
 struct Tap {
@@ -40,84 +222,6 @@ fn walk(unit: &Unit, input: [usize; 2], output: [usize; 2], mut row: impl FnMut(
     }
 }
 
-/// The convolution.
-pub(crate) fn forward(x: &Maps, weights: &[f32], unit: &Unit) -> Maps {
-    let mut y = Maps::new(x.channels, x.images, unit.shrunk(x.height), unit.shrunk(x.width));
-    let (taps, plane, shape) = (unit.kernel * unit.kernel, y.plane(), [y.height, y.width]);
-    let channels = y.values.par_chunks_mut(plane).zip(x.values.par_chunks(x.plane())).zip(weights.par_chunks(taps));
-    channels.for_each(|((y, x_channel), w)| {
-        let images = y.chunks_exact_mut(shape[0] * shape[1]).zip(x_channel.chunks_exact(x.cells()));
-        for (y, x_image) in images {
-            walk(unit, [x.height, x.width], shape, |tap, from, to, count| {
-                let (w, out) = (w[tap], &mut y[to..to + count]);
-                if unit.stride == 1 {
-                    out.iter_mut().zip(&x_image[from..from + count]).for_each(|(y, x)| *y += w * x);
-                } else {
-                    out.iter_mut().zip(x_image[from..].iter().step_by(unit.stride)).for_each(|(y, x)| *y += w * x);
-                }
-            });
-        }
-    });
-    y
-}
-
-/// Gradient by x, which had these rows and columns.
-pub(crate) fn by_input(gradient: &Maps, weights: &[f32], unit: &Unit, [height, width]: [usize; 2]) -> Maps {
-    let mut out = Maps::new(gradient.channels, gradient.images, height, width);
-    let (taps, plane) = (unit.kernel * unit.kernel, out.plane());
-    let channels = out
-        .values
-        .par_chunks_mut(plane)
-        .zip(gradient.values.par_chunks(gradient.plane()))
-        .zip(weights.par_chunks(taps));
-    channels.for_each(|((out, g_channel), w)| {
-        for (out, g) in out.chunks_exact_mut(height * width).zip(g_channel.chunks_exact(gradient.cells())) {
-            walk(unit, [height, width], [gradient.height, gradient.width], |tap, from, to, count| {
-                let (w, g) = (w[tap], &g[to..to + count]);
-                if unit.stride == 1 {
-                    out[from..from + count].iter_mut().zip(g).for_each(|(x, g)| *x += w * g);
-                } else {
-                    out[from..].iter_mut().step_by(unit.stride).zip(g).for_each(|(x, g)| *x += w * g);
-                }
-            });
-        }
-    });
-    out
-}
-
-/// Gradient by the weights.
-pub(crate) fn by_weights(gradient: &Maps, x: &Maps, unit: &Unit) -> Vec<f32> {
-    let taps = unit.kernel * unit.kernel;
-    let mut out = vec![0.0; taps * x.channels];
-    let channels =
-        out.par_chunks_mut(taps).zip(gradient.values.par_chunks(gradient.plane())).zip(x.values.par_chunks(x.plane()));
-    channels.for_each(|((out, g_channel), x_channel)| {
-        for (g, x_image) in g_channel.chunks_exact(gradient.cells()).zip(x_channel.chunks_exact(x.cells())) {
-            walk(unit, [x.height, x.width], [gradient.height, gradient.width], |tap, from, to, count| {
-                out[tap] += dot(&g[to..to + count], &x_image[from..], unit.stride);
-            });
-        }
-    });
-    out
-}
-
-/// Sum of products in eight lanes, so that it becomes vector instructions.
-fn dot(g: &[f32], x: &[f32], stride: usize) -> f32 {
-    if stride != 1 {
-        return g.iter().zip(x.iter().step_by(stride)).map(|(g, x)| g * x).sum();
-    }
-    let (heads, rest) = g.as_chunks::<8>();
-    let (of_x, _) = x.as_chunks::<8>();
-    let mut lanes = [0.0_f32; 8];
-    for (g, x) in heads.iter().zip(of_x) {
-        for i in 0..8 {
-            lanes[i] += g[i] * x[i];
-        }
-    }
-    let tail: f32 = rest.iter().zip(&x[heads.len() * 8..]).map(|(g, x)| g * x).sum();
-    lanes.iter().sum::<f32>() + tail
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::{check_gradient, dot, maps, noise};
@@ -143,11 +247,11 @@ mod tests {
     #[test]
     fn it_is_the_sum_it_should_be_and_gradients_are_finite_differences() {
         for (kernel, stride, dilation, height, width) in
-            [(3, 1, 1, 7, 19), (5, 2, 1, 9, 12), (5, 1, 2, 6, 11), (3, 2, 1, 1, 2), (5, 1, 2, 2, 1)]
+            [(3, 1, 1, 7, 19), (5, 2, 1, 9, 12), (3, 2, 1, 8, 37), (5, 1, 2, 6, 11), (3, 2, 1, 1, 2), (5, 1, 2, 2, 1)]
         {
             let unit = unit(3, kernel, stride, dilation);
             let (x, w) = (maps([3, 2, height, width], 1), noise(3 * kernel * kernel, 2));
-            let y = forward(&x, &w, &unit);
+            let y = forward(&x, &w, &unit, Finish::Nothing);
             let at = |c: usize, n: usize, r: isize, q: isize| {
                 let inside = (0..height as isize).contains(&r) && (0..width as isize).contains(&q);
                 let index = || ((c * 2 + n) * height + r as usize) * width + q as usize;
@@ -176,7 +280,7 @@ mod tests {
             let g = maps([3, 2, y.height, y.width], 4);
             let value = |x: &[f32], w: &[f32]| {
                 let x = Maps { values: x.to_vec(), ..maps([3, 2, height, width], 1) };
-                dot(&forward(&x, w, &unit).values, &g.values)
+                dot(&forward(&x, w, &unit, Finish::Nothing).values, &g.values)
             };
             check_gradient(&x.values, &by_input(&g, &w, &unit, [height, width]).values, |x| value(x, &w));
             check_gradient(&w, &by_weights(&g, &x, &unit), |w| value(&x.values, w));

@@ -5,10 +5,62 @@
 pub(crate) mod bilinear;
 pub(crate) mod columns;
 pub(crate) mod depthwise;
+pub(crate) mod finish;
 pub(crate) mod norm;
 pub(crate) mod pointwise;
 pub(crate) mod pool;
 pub(crate) mod squeeze;
+
+/// Lanes of a sum.
+const LANES: usize = 8;
+
+/// Runs a loop with the widest vector instructions of the machine. Nothing is contracted or put in another order: the result
+/// is the same on all.
+#[inline(always)]
+pub(crate) fn wide<R>(work: impl FnOnce() -> R) -> R {
+    pulp::Arch::new().dispatch(work)
+}
+
+/// Sum of terms in double precision, in lanes whose number is fixed.
+#[inline(always)]
+pub(crate) fn sum(x: &[f32], term: impl Fn(f64) -> f64) -> f64 {
+    let (blocks, rest) = x.as_chunks::<LANES>();
+    let mut lanes = [0.0_f64; LANES];
+    for block in blocks {
+        for i in 0..LANES {
+            lanes[i] += term(f64::from(block[i]));
+        }
+    }
+    lanes.iter().sum::<f64>() + rest.iter().map(|x| term(f64::from(*x))).sum::<f64>()
+}
+
+/// Sum of products in double precision, in the same lanes.
+#[inline(always)]
+pub(crate) fn sum_of_products(x: &[f32], y: &[f32]) -> f64 {
+    let ((blocks, rest), (of_y, rest_of_y)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+    let mut lanes = [0.0_f64; LANES];
+    for (x, y) in blocks.iter().zip(of_y) {
+        for i in 0..LANES {
+            lanes[i] += f64::from(x[i] * y[i]);
+        }
+    }
+    lanes.iter().sum::<f64>() + rest.iter().zip(rest_of_y).map(|(x, y)| f64::from(x * y)).sum::<f64>()
+}
+
+/// Sum of products in eight lanes, so that it becomes vector instructions.
+#[inline(always)]
+pub(crate) fn dot(g: &[f32], x: &[f32]) -> f32 {
+    let (heads, rest) = g.as_chunks::<LANES>();
+    let (of_x, _) = x.as_chunks::<LANES>();
+    let mut lanes = [0.0_f32; LANES];
+    for (g, x) in heads.iter().zip(of_x) {
+        for i in 0..LANES {
+            lanes[i] += g[i] * x[i];
+        }
+    }
+    let tail: f32 = rest.iter().zip(&x[heads.len() * LANES..]).map(|(g, x)| g * x).sum();
+    lanes.iter().sum::<f32>() + tail
+}
 
 /// Channels × images × rows × columns.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,9 +102,7 @@ impl Maps {
         use rayon::prelude::*;
         let plane = self.plane();
         self.values.par_chunks_mut(plane).zip(other.values.par_chunks(plane)).for_each(|(sum, more)| {
-            for (sum, more) in sum.iter_mut().zip(more) {
-                *sum += more;
-            }
+            wide(|| sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more));
         });
     }
 }

@@ -2,22 +2,26 @@
 
 use rayon::prelude::*;
 
-use super::Maps;
+use super::finish::Finish;
+use super::{Maps, sum, sum_of_products, wide};
 use crate::network::plan::Bend;
 
+const SIXTH: f32 = 1.0 / 6.0;
+
 /// Value and slope of a bend.
+#[inline(always)]
 pub(crate) fn bent(bend: Bend, z: f32) -> (f32, f32) {
     match bend {
         Bend::Straight => (z, 1.0),
         Bend::Relu => (z.max(0.0), if z > 0.0 { 1.0 } else { 0.0 }),
         Bend::HardSwish => {
-            let gate = (z + 3.0).clamp(0.0, 6.0) / 6.0;
+            let gate = (z + 3.0).clamp(0.0, 6.0) * SIXTH;
             let slope = if z <= -3.0 {
                 0.0
             } else if z >= 3.0 {
                 1.0
             } else {
-                (2.0 * z + 3.0) / 6.0
+                (2.0 * z + 3.0) * SIXTH
             };
             (z * gate, slope)
         }
@@ -31,6 +35,13 @@ pub(crate) struct Norm<'a> {
     pub(crate) shift: &'a [f32],
     pub(crate) epsilon: f32,
     pub(crate) bend: Bend,
+}
+
+impl<'a> Norm<'a> {
+    /// Its own scale and shift and the bend.
+    fn finish(self) -> Finish<'a> {
+        Finish::Bent { scale: self.scale, shift: self.shift, bend: self.bend }
+    }
 }
 
 /// What the way back needs.
@@ -55,14 +66,18 @@ pub(crate) fn by_batch(mut x: Maps, norm: Norm<'_>) -> (Maps, Normed, Statistics
     let count = plane as f64;
     let rows = x.values.par_chunks_mut(plane).zip(y.values.par_chunks_mut(plane)).enumerate();
     let of_channel = |(c, (x, y)): (usize, (&mut [f32], &mut [f32]))| {
-        let mean = x.iter().map(|v| f64::from(*v)).sum::<f64>() / count;
-        let variance = x.iter().map(|v| (f64::from(*v) - mean) * (f64::from(*v) - mean)).sum::<f64>() / count;
-        let inverse = (1.0 / (variance + f64::from(norm.epsilon)).sqrt()) as f32;
-        for (x, y) in x.iter_mut().zip(y) {
-            *x = (*x - mean as f32) * inverse;
-            *y = bent(norm.bend, norm.scale[c] * *x + norm.shift[c]).0;
-        }
-        (mean as f32, (variance * count / (count - 1.0).max(1.0)) as f32, inverse)
+        wide(
+            #[inline(always)]
+            || {
+                let mean = sum(x, |v| v) / count;
+                let variance = sum(x, |v| (v - mean) * (v - mean)) / count;
+                let inverse = (1.0 / (variance + f64::from(norm.epsilon)).sqrt()) as f32;
+                x.iter_mut().for_each(|x| *x = (*x - mean as f32) * inverse);
+                y.copy_from_slice(x);
+                norm.finish().row(c, y);
+                (mean as f32, (variance * count / (count - 1.0).max(1.0)) as f32, inverse)
+            },
+        )
     };
     let found: Vec<(f32, f32, f32)> = rows.map(of_channel).collect();
     let statistics =
@@ -70,15 +85,11 @@ pub(crate) fn by_batch(mut x: Maps, norm: Norm<'_>) -> (Maps, Normed, Statistics
     (y, Normed { values: x, inverse_deviation: found.iter().map(|f| f.2).collect() }, statistics)
 }
 
-/// Normalises by kept statistics.
-pub(crate) fn by_kept(mut x: Maps, norm: Norm<'_>, mean: &[f32], variance: &[f32]) -> Maps {
-    let plane = x.plane();
-    x.values.par_chunks_mut(plane).enumerate().for_each(|(c, x)| {
-        let scale = norm.scale[c] / (variance[c] + norm.epsilon).sqrt();
-        let shift = norm.shift[c] - mean[c] * scale;
-        x.iter_mut().for_each(|x| *x = bent(norm.bend, scale * *x + shift).0);
-    });
-    x
+/// Scale and shift of every channel that normalise by kept statistics.
+pub(crate) fn by_kept(norm: Norm<'_>, mean: &[f32], variance: &[f32]) -> (Vec<f32>, Vec<f32>) {
+    let scale: Vec<f32> = norm.scale.iter().zip(variance).map(|(s, v)| s / (v + norm.epsilon).sqrt()).collect();
+    let shift = norm.shift.iter().zip(mean).zip(&scale).map(|((shift, mean), scale)| shift - mean * scale).collect();
+    (scale, shift)
 }
 
 /// Gradients by x (in place of `gradient`), by γ and by β.
@@ -86,18 +97,23 @@ pub(crate) fn backward(gradient: &mut Maps, normed: &Normed, norm: Norm<'_>) -> 
     let plane = gradient.plane();
     let rows = gradient.values.par_chunks_mut(plane).zip(normed.values.values.par_chunks(plane)).enumerate();
     let of_channel = |(c, (gradient, x)): (usize, (&mut [f32], &[f32]))| {
-        let (mut by_scale, mut by_shift) = (0.0_f64, 0.0_f64);
-        for (g, x) in gradient.iter_mut().zip(x) {
-            *g *= bent(norm.bend, norm.scale[c] * x + norm.shift[c]).1;
-            by_scale += f64::from(*g * x);
-            by_shift += f64::from(*g);
-        }
-        let factor = norm.scale[c] * normed.inverse_deviation[c];
-        let (of_scale, of_shift) = ((by_scale / plane as f64) as f32, (by_shift / plane as f64) as f32);
-        for (g, x) in gradient.iter_mut().zip(x) {
-            *g = factor * (*g - of_shift - x * of_scale);
-        }
-        (by_scale as f32, by_shift as f32)
+        wide(
+            #[inline(always)]
+            || {
+                let (scale, shift) = (norm.scale[c], norm.shift[c]);
+                let slope = |bend: Bend, x: f32| bent(bend, scale * x + shift).1;
+                match norm.bend {
+                    Bend::Straight => {}
+                    Bend::Relu => gradient.iter_mut().zip(x).for_each(|(g, x)| *g *= slope(Bend::Relu, *x)),
+                    Bend::HardSwish => gradient.iter_mut().zip(x).for_each(|(g, x)| *g *= slope(Bend::HardSwish, *x)),
+                }
+                let (by_scale, by_shift) = (sum_of_products(gradient, x), sum(gradient, |g| g));
+                let factor = scale * normed.inverse_deviation[c];
+                let (of_scale, of_shift) = ((by_scale / plane as f64) as f32, (by_shift / plane as f64) as f32);
+                gradient.iter_mut().zip(x).for_each(|(g, x)| *g = factor * (*g - of_shift - x * of_scale));
+                (by_scale as f32, by_shift as f32)
+            },
+        )
     };
     rows.map(of_channel).unzip()
 }
@@ -137,9 +153,12 @@ mod tests {
         let (scale, shift) = (vec![1.2; 3], vec![0.1; 3]);
         let norm = Norm { scale: &scale, shift: &shift, epsilon: 1e-3, bend: Bend::HardSwish };
         let (y, _, statistics) = by_batch(x.clone(), norm);
-        let kept = by_kept(x, norm, &statistics.mean, &statistics.variance);
-        for (a, b) in y.values.iter().zip(&kept.values) {
-            assert!((a - b).abs() < 0.01);
+        let (scale, shift) = by_kept(norm, &statistics.mean, &statistics.variance);
+        let finish = Finish::Bent { scale: &scale, shift: &shift, bend: norm.bend };
+        for (c, (y, x)) in y.values.chunks(4 * 81).zip(x.values.chunks(4 * 81)).enumerate() {
+            let mut kept = x.to_vec();
+            finish.row(c, &mut kept);
+            assert!(y.iter().zip(&kept).all(|(a, b)| (a - b).abs() < 0.01));
         }
     }
 
@@ -152,6 +171,6 @@ mod tests {
                 assert!((bent(bend, z).1 - slope).abs() < 1e-3, "{bend:?} {z}");
             }
         }
-        assert_eq!(bent(Bend::HardSwish, 1.0).0, 4.0 / 6.0);
+        assert!((bent(Bend::HardSwish, 1.0).0 - 4.0 / 6.0).abs() < 1e-7);
     }
 }

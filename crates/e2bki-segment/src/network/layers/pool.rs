@@ -2,12 +2,12 @@
 
 use rayon::prelude::*;
 
-use super::Maps;
+use super::{Maps, dot, sum, sum_of_products, wide};
 
 /// Mean of every channel in every image.
 pub(crate) fn means(x: &Maps) -> Vec<f32> {
     let cells = x.cells();
-    let mean = |image: &[f32]| (image.iter().map(|v| f64::from(*v)).sum::<f64>() / cells as f64) as f32;
+    let mean = |image: &[f32]| wide(|| (sum(image, |v| v) / cells as f64) as f32);
     x.values.par_chunks(cells).map(mean).collect()
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn scaled(x: &Maps, factors: &[f32]) -> Maps {
     let mut y = x.like(x.channels);
     let cells = x.cells();
     y.values.par_chunks_mut(cells).zip(x.values.par_chunks(cells)).zip(factors).for_each(|((y, x), f)| {
-        y.iter_mut().zip(x).for_each(|(y, x)| *y = f * x);
+        wide(|| y.iter_mut().zip(x).for_each(|(y, x)| *y = f * x));
     });
     y
 }
@@ -35,12 +35,11 @@ pub(crate) fn scaled_backward(gradient: &mut Maps, x: &Maps, factors: &[f32]) ->
     let cells = x.cells();
     let images = gradient.values.par_chunks_mut(cells).zip(x.values.par_chunks(cells)).zip(factors);
     let of_image = |((g, x), f): ((&mut [f32], &[f32]), &f32)| {
-        let mut by_factor = 0.0_f64;
-        for (g, x) in g.iter_mut().zip(x) {
-            by_factor += f64::from(*g * x);
-            *g *= f;
-        }
-        by_factor as f32
+        wide(|| {
+            let by_factor = sum_of_products(g, x);
+            g.iter_mut().for_each(|g| *g *= f);
+            by_factor as f32
+        })
     };
     images.map(of_image).collect()
 }
@@ -49,6 +48,10 @@ pub(crate) fn scaled_backward(gradient: &mut Maps, x: &Maps, factors: &[f32]) ->
 pub(crate) fn linear(x: &[f32], images: usize, weights: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
     let inputs = x.len() / images;
     let rows = weights.par_chunks(inputs).enumerate();
+    if images == 1 {
+        let one = |(o, w): (usize, &[f32])| bias.map_or(0.0, |bias| bias[o]) + wide(|| dot(w, x));
+        return rows.map(one).collect();
+    }
     let row = |(o, w): (usize, &[f32])| -> Vec<f32> {
         let start = bias.map_or(0.0, |bias| bias[o]);
         (0..images).map(|n| start + w.iter().enumerate().map(|(i, w)| w * x[i * images + n]).sum::<f32>()).collect()

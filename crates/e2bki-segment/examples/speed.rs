@@ -1,0 +1,47 @@
+//! How long our network takes for one image: `speed NETWORK.safetensors [WxH]` looks once for every line it is given and
+//! answers with the milliseconds. Where there is no such file it writes a full-size network of 19 classes first.
+//! scripts/compare-onnxruntime.py asks it and ONNX Runtime in turn.
+
+use std::error::Error;
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use e2bki_segment::infer::Description;
+use e2bki_segment::network::{About, Architecture, Lraspp, Maps, Weights};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let path = PathBuf::from(arguments.next().ok_or("give a network: network.safetensors")?);
+    let sides = arguments.next().unwrap_or_else(|| "512x384".into());
+    let (width, height) = sides.split_once('x').ok_or("the size is WIDTHxHEIGHT")?;
+    let (width, height) = (width.parse()?, height.parse()?);
+    if !path.is_file() {
+        let mut description = Description::default();
+        description.input.size = Some([width, height]);
+        let about = About {
+            architecture: Architecture::full(19),
+            classes: Vec::new(),
+            description,
+            note: "random weights, for timing".into(),
+        };
+        Weights::fresh(about, 1)?.save(&path, false)?;
+    }
+    let weights = Weights::open(&path)?;
+    let network = Lraspp::new(weights.plan()?);
+    let mut image = Maps::new(3, 1, height, width);
+    for (i, value) in image.values.iter_mut().enumerate() {
+        *value = (i * 7919 % 1000) as f32 / 500.0 - 1.0;
+    }
+    let mut out = std::io::stdout();
+    for line in std::io::stdin().lock().lines() {
+        line?;
+        let input = image.clone();
+        let start = Instant::now();
+        let seen = network.look(&weights, input);
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        writeln!(out, "{ms:.3} {:.5}", seen.values.iter().map(|v| f64::from(*v)).sum::<f64>())?;
+        out.flush()?;
+    }
+    Ok(())
+}
