@@ -1,16 +1,16 @@
 //! `e2bki calibrate`: what a network means and how far it can be trusted, learned from labelled frames.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use e2bki_data::GroundTruth;
+use e2bki_data::{GroundTruth, read_ahead};
 use e2bki_eval::{LabelledFrame, Rung, SourceCalibration};
 
 use crate::config::Parameters;
 use crate::data::{DataArguments, range};
-use crate::real::Recording;
-use crate::{network, table};
+use crate::{network, real, table};
 
 /// Learn from labelled frames what a network means and how far it can be trusted
 #[derive(Args)]
@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let ids = options.frames.as_deref().map(range).transpose()?;
     let mut open = options.data.options(semantics, GroundTruth::Auto)?;
     open.network = network;
-    let dataset = options.data.open(&open)?;
+    let dataset = Arc::new(options.data.open(&open)?);
     let mut chosen = dataset.select(ids, options.every);
     if options.most < 2 || chosen.len() < 2 {
         bail!(
@@ -64,14 +64,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let step = chosen.len().div_ceil(options.most);
     chosen = chosen.into_iter().step_by(step).collect();
-    let recording = Recording::of(&options.data.dir, dataset);
     let bar = table::progress(chosen.len() + SourceCalibration::maps(), "frames and maps");
     let mut frames: Vec<LabelledFrame> = Vec::new();
-    for index in chosen {
-        frames.push(recording.frame(index)?);
+    for frame in read_ahead(dataset.clone(), chosen, 3) {
+        frames.push(real::labelled(frame?, &options.data.dir)?);
         bar.inc(1);
     }
-    let learned = SourceCalibration::learn(&frames, recording.classes(), &config, || bar.inc(1))?;
+    let learned = SourceCalibration::learn(&frames, dataset.classes(), &config, || bar.inc(1))?;
     bar.finish_and_clear();
     let Some(learned) = learned else {
         bail!(

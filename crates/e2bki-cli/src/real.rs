@@ -23,11 +23,6 @@ impl Recording {
         Ok(Self { folder: folder.into(), dataset: Dataset::open(folder, &options)? })
     }
 
-    /// An opened dataset.
-    pub(crate) fn of(folder: &Path, dataset: Dataset) -> Self {
-        Self { folder: folder.into(), dataset }
-    }
-
     /// Opens a folder: with the label files in `predictions` where there are such, else with its own labels.
     pub(crate) fn open(folder: &Path) -> Result<Self> {
         let predicted = OpenOptions {
