@@ -37,7 +37,7 @@ case ${1:-test} in
         "$PROGRAM" demo --frames 6 --out "$work/demo" --report "$work/report.html" > "$work/demo.txt"
         "$PROGRAM" simulate --world urban --frames 3 --format semantickitti --out "$work/drive" > "$work/simulate.txt"
         "$PROGRAM" map "$work/drive" -o "$work/map.e2bki" > "$work/map.txt"
-        LIMIT=600 MAP=$work/map.e2bki OTHER=$work/demo/map.e2bki DRIVE=$work/drive REPORT=$work/report.html run browser
+        LIMIT=1200 MAP=$work/map.e2bki OTHER=$work/demo/map.e2bki DRIVE=$work/drive REPORT=$work/report.html run browser
         ;;
     picture)
         mkdir -p "${2:?a folder}"
