@@ -158,7 +158,10 @@ fn colors(name: &str, segmenter: &Segmenter) -> Result<Vec<Option<[u8; 3]>>> {
         None => "cityscapes",
     };
     if space == "classes" && segmenter.channels() != classes {
-        bail!("{name} has {classes} classes, but the network {} channels; choose other --classes", segmenter.channels());
+        bail!(
+            "{name} has {classes} classes, but the network {} channels; choose other --classes",
+            segmenter.channels()
+        );
     }
     let remap = table.remap(space)?;
     let color = |channel: usize| table.classes().colors().get(remap.class(channel as u32) as usize).copied();

@@ -32,8 +32,20 @@ fn refused(arguments: &[&str], words: &[&str]) {
 
 /// The smallest training that does everything; the folder comes last.
 const TRAIN: [&str; 14] = [
-    "train", "offroad-like", "--size", "64x40", "--width", "0.25", "--epochs", "1", "--batch", "4", "--images", "8",
-    "--places", "4",
+    "train",
+    "offroad-like",
+    "--size",
+    "64x40",
+    "--width",
+    "0.25",
+    "--epochs",
+    "1",
+    "--batch",
+    "4",
+    "--images",
+    "8",
+    "--places",
+    "4",
 ];
 
 fn train<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {

@@ -149,11 +149,7 @@ impl Wrong {
         let classes = alpha.len() as f64;
         let total = total - class.map_or(0.0, |y| alpha[y] - 1.0);
         let all = gamma(total);
-        Self {
-            start: all.ln - gamma(classes).ln,
-            digamma: all.digamma,
-            of_total: all.trigamma * (total - classes),
-        }
+        Self { start: all.ln - gamma(classes).ln, digamma: all.digamma, of_total: all.trigamma * (total - classes) }
     }
 
     /// One wrong class's part of the divergence, and the derivative of the whole by its α.

@@ -110,8 +110,11 @@ impl SourceArguments {
         for split in [e2bki_sim::Split::Train, e2bki_sim::Split::Validation, e2bki_sim::Split::Test] {
             let train = split == e2bki_sim::Split::Train;
             let drives = standard.drives(split);
-            let (places, images) =
-                if train { (self.places.min(self.images), self.images) } else { (drives.len(), JUDGED.min(self.images)) };
+            let (places, images) = if train {
+                (self.places.min(self.images), self.images)
+            } else {
+                (drives.len(), JUDGED.min(self.images))
+            };
             // Those that a fraction leaves out need not be looked at.
             let kept = if train { Samples::chosen(images, self.fraction) } else { (0..images).collect() };
             let bar = table::progress(kept.len(), "simulating");

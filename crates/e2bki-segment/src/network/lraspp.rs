@@ -125,7 +125,12 @@ impl Lraspp {
 
     fn classified(&self, weights: &Weights, low: &Maps, high: &Maps) -> Maps {
         let of = |name: &str, x: &Maps| {
-            pointwise::forward(x, get(weights, &part(name, "weight")), Some(get(weights, &part(name, "bias"))), Finish::Nothing)
+            pointwise::forward(
+                x,
+                get(weights, &part(name, "weight")),
+                Some(get(weights, &part(name, "bias"))),
+                Finish::Nothing,
+            )
         };
         let mut sum = of("classifier.low_classifier", low);
         sum.add(&of("classifier.high_classifier", high));

@@ -106,7 +106,7 @@ impl Padded {
     }
 }
 
-/// The convolution of images, channel by channel, into `y`; 
+/// The convolution of images, channel by channel, into `y`;
 fn convolved(x: &Maps, weights: &[f32], unit: &Unit, y: &mut Maps, finish: Finish<'_>) {
     let (taps, plane, cells, width) = (unit.kernel * unit.kernel, y.plane(), y.cells(), y.width);
     let empty = || Padded::new(unit, [x.height, x.width]);
