@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Time of our network and of ONNX Runtime for the same network, the same weights and the same two cores, in turn.
 
-    cargo build --release -p e2bki-segment --example speed
-    cargo build --release -p e2bki-cli --features onnx
+    cargo build --release -p e2bki-segment --features onnx --example speed
     pip install numpy onnxruntime
     python scripts/compare-onnxruntime.py [--size 512x384] [--rounds 40] [--network network.safetensors]
 
@@ -31,8 +30,9 @@ target = Path(os.environ.get("CARGO_TARGET_DIR", Path(__file__).parent.parent / 
 folder = Path(tempfile.mkdtemp())
 network = given.network or folder / "full.safetensors"
 environment = {**os.environ, "RAYON_NUM_THREADS": str(given.threads)}
+model = folder / "network.onnx"
 ours = subprocess.Popen(
-    [target / "examples" / "speed", network, given.size],
+    [target / "examples" / "speed", network, given.size, model],
     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=environment,
 )
 
@@ -43,8 +43,6 @@ def look():
 
 
 look()
-model = folder / "network.onnx"
-subprocess.run([target / "e2bki", "segment", network, "--onnx", model], check=True, stdout=subprocess.DEVNULL)
 options = ort.SessionOptions()
 options.intra_op_num_threads = given.threads
 session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])

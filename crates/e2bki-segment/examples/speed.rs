@@ -1,6 +1,6 @@
-//! How long our network takes for one image: `speed NETWORK.safetensors [WxH]` looks once for every line it is given and
-//! answers with the milliseconds. Where there is no such file it writes a full-size network of 19 classes first.
-//! scripts/compare-onnxruntime.py asks it and ONNX Runtime in turn.
+//! How long our network takes for one image: `speed NETWORK.safetensors WxH MODEL.onnx` looks once for every line it is
+//! given and answers with the milliseconds. Where there is no such network it writes a full-size one of 19 classes first, and
+//! always the ONNX model, so that scripts/compare-onnxruntime.py can ask it and ONNX Runtime in turn.
 
 use std::error::Error;
 use std::io::{BufRead, Write};
@@ -8,13 +8,16 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use e2bki_segment::infer::Description;
-use e2bki_segment::network::{About, Architecture, Lraspp, Maps, Weights};
+use e2bki_segment::network::{About, Architecture, Lraspp, Maps, Weights, to_onnx};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let path = PathBuf::from(arguments.next().ok_or("give a network: network.safetensors")?);
-    let sides = arguments.next().unwrap_or_else(|| "512x384".into());
-    let (width, height) = sides.split_once('x').ok_or("the size is WIDTHxHEIGHT")?;
+    let usage = "usage: speed NETWORK.safetensors WIDTHxHEIGHT MODEL.onnx";
+    let (Some(path), Some(sides), Some(model)) = (arguments.next(), arguments.next(), arguments.next()) else {
+        return Err(usage.into());
+    };
+    let path = PathBuf::from(path);
+    let (width, height) = sides.split_once('x').ok_or(usage)?;
     let (width, height) = (width.parse()?, height.parse()?);
     if !path.is_file() {
         let mut description = Description::default();
@@ -28,6 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Weights::fresh(about, 1)?.save(&path, false)?;
     }
     let weights = Weights::open(&path)?;
+    std::fs::write(model, to_onnx(&weights, [width, height])?)?;
     let network = Lraspp::new(weights.plan()?);
     let mut image = Maps::new(3, 1, height, width);
     for (i, value) in image.values.iter_mut().enumerate() {
