@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki_segment::network::Weights;
-use e2bki_segment::train::{PRESETS, TrainOptions, Trainer, Void, calibrate, score};
+use e2bki_segment::train::{TrainOptions, Trainer, Void, calibrate, score};
 
 use crate::table;
 
@@ -81,9 +81,7 @@ impl Options {
     }
 
     fn settings(&self) -> Result<TrainOptions> {
-        let mut settings = TrainOptions::preset(&self.preset).with_context(|| {
-            PRESETS.iter().map(|(name, about)| format!("{name}: {about}")).collect::<Vec<_>>().join("; ")
-        })?;
+        let mut settings = TrainOptions::preset(&self.preset)?;
         if let Some(size) = &self.size {
             let parts: Vec<usize> = size.split('x').filter_map(|n| n.parse().ok()).collect();
             let [width, height] = parts[..] else { bail!("--size takes WIDTHxHEIGHT, as in 192x120; got `{size}`") };
