@@ -47,12 +47,18 @@ pub(crate) fn heed(arguments: &[std::ffi::OsString]) {
     FOR_MACHINES.store(asked || arguments.iter().any(|a| a == "--json=-"), Ordering::Relaxed);
 }
 
-/// Prints text and a line end.
+/// Prints text and a line end. A reader that went away (`| head`) is no reason to leave the work undone: what a command
+/// prints may come before what it writes.
 pub(crate) fn line(text: &str) -> Result<()> {
-    if FOR_MACHINES.load(Ordering::Relaxed) {
-        return writeln!(std::io::stderr(), "{text}").context("cannot print");
+    let printed = if FOR_MACHINES.load(Ordering::Relaxed) {
+        writeln!(std::io::stderr(), "{text}")
+    } else {
+        writeln!(std::io::stdout(), "{text}")
+    };
+    match printed {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("cannot print"),
     }
-    writeln!(std::io::stdout(), "{text}").context("cannot print")
 }
 
 /// Writes JSON to a file, or to standard output for `-`.

@@ -152,6 +152,19 @@ fn a_simulated_drive_is_mapped_inspected_and_accounted_for() {
 }
 
 #[test]
+fn a_reader_that_went_away_costs_no_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let (dir, map) = (drive("kitti360", folder.path()), folder.path().join("map.ply"));
+    let arguments = ["map", &dir, "--frames", "0..1", "-o", map.to_str().unwrap()];
+    let program = Command::new(env!("CARGO_BIN_EXE_e2bki"));
+    let mut running =
+        { program }.args(arguments).stdout(std::process::Stdio::piped()).spawn().expect("the program starts");
+    drop(running.stdout.take());
+    assert!(running.wait().unwrap().success());
+    assert!(std::fs::read(&map).unwrap().starts_with(b"ply"));
+}
+
+#[test]
 fn a_source_is_calibrated_and_the_map_takes_what_was_learned() {
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
