@@ -325,10 +325,10 @@ function turn(now) {
   draw();
   if (state.firstTile && !state.firstDrawn) requestAnimationFrame((when) => (state.firstDrawn ??= when));
   // While the picture moves, fewer corners where the machine is slow and more where it is quick.
-  busy = busy && now - before < 1000 ? 0.8 * busy + 0.2 * (now - before) : 16;
+  busy = busy ? 0.8 * busy + 0.2 * Math.min(now - before, 2000) : 16;
   before = now;
   if (state.fixed) return;
-  if (busy > 50 && state.budget > 2e5) { state.budget *= 0.8; }
+  if (busy > 50) { state.budget = Math.max(5e4, state.budget * Math.min(0.8, Math.max(0.4, 50 / busy))); }
   else if (busy < 22 && state.budget < 40e6 && state.used > 0.7 * state.budget) { state.budget *= 1.1; state.dirty = true; }
 }
 requestAnimationFrame(turn);

@@ -569,7 +569,8 @@ class RollingMap:
     def query(self, points: ArrayLike) -> Beliefs:
         """Beliefs at world positions, (N, 3) metres; only the most likely class of each is known."""
     def save(self) -> tuple[int, int]:
-        """Makes the folder the map as it is now; returns tiles written and tiles unchanged."""
+        """Makes the folder the map as it is now; returns how many of the tiles in memory were written, and how many the
+        folder has already as they are. Under a small budget the first may be 0: tiles went there to make room."""
     def into_map(self) -> Map:
         """The whole map in memory. This object cannot be used afterwards."""
     @property
