@@ -1,6 +1,6 @@
 //! Networks as a user meets them: training, looking at images, mapping by what they see.
 #![cfg(feature = "segment")]
-#![allow(clippy::expect_used)] // a test may fail loudly
+#![allow(clippy::expect_used, clippy::unwrap_used)] // a test may fail loudly
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
