@@ -7,8 +7,9 @@ use rayon::prelude::*;
 use super::finish::Finish;
 use super::{Maps, sum, wide};
 
-/// Places of one share of the work. Not a matter of threads: results must not depend on their number.
-const PLACES: usize = 2048;
+/// Places of one share of the work: the deepest layers of one image have a few hundred. Not a matter of threads: results
+/// must not depend on their number.
+const PLACES: usize = 192;
 /// Rows of one share of the work.
 const ROWS: usize = 16;
 
