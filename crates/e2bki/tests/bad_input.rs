@@ -35,6 +35,19 @@ fn arrays_of_the_wrong_length_are_named_and_change_nothing() {
 }
 
 #[test]
+fn a_frame_prepared_for_other_classes_is_refused_and_changes_nothing() {
+    let frames = drive(1, 500);
+    let (mut map, _) = map_of(&frames, &Config::default());
+    let before = fingerprint(&map);
+    let three = Mapper::new(ClassSet::from_names(["a", "b", "c"]).unwrap(), Config::default()).unwrap();
+    let prepared = three.prepare(&frame(&[[1.0, 2.0, 3.0]], Semantics::Labels(&[2]))).unwrap();
+    let (report, ready) = map.insert_and_prepare(prepared.clone(), &frames[0].borrow());
+    assert!(report.is_err_and(|error| error.to_string().contains("3 classes")) && ready.is_ok());
+    assert!(map.insert_prepared(prepared).is_err());
+    assert!(fingerprint(&map) == before);
+}
+
+#[test]
 fn every_dropped_point_has_its_reason() {
     let mut map = Mapper::new(classes(), Config { min_range: 1.0, max_range: 50.0, ..Config::default() }).unwrap();
     let good = [5.0, 1.0, 0.5];

@@ -30,6 +30,36 @@ fn one_two_and_eight_threads_give_the_same_bytes() {
     }
 }
 
+#[test]
+fn frames_prepared_while_others_are_added_give_the_map_of_one_after_the_other() {
+    let frames = drive(5, 4000);
+    for clustering in [Clustering::Cells, Clustering::KMeans, Clustering::Random] {
+        for threads in [1, 2, 8] {
+            let config = Config { clustering, threads, merge: true, max_extent: 2.0, ..Config::default() };
+            let (expected, reports) = map_of(&frames, &config);
+            let mut map = mapper(&config);
+            let mut prepared = map.prepare(&frames[0].borrow()).unwrap();
+            for (next, expected) in frames[1..].iter().zip(&reports) {
+                // A frame that cannot be used says so, and takes nobody's turn.
+                let mut broken = next.borrow();
+                broken.points = &broken.points[1..];
+                let mut other = map.clone();
+                let (report, ready) = other.insert_and_prepare(prepared.clone(), &broken);
+                assert!(report.is_ok() && ready.is_err());
+                let (report, ready) = map.insert_and_prepare(prepared, &next.borrow());
+                let report = report.unwrap();
+                assert_eq!((report.clusters, report.primitives), (expected.clusters, expected.primitives));
+                assert_eq!(report.received, report.kept + report.dropped.total());
+                assert_eq!(fingerprint(&other), fingerprint(&map));
+                prepared = ready.unwrap();
+            }
+            map.insert_prepared(prepared).unwrap();
+            assert!(fingerprint(&map) == fingerprint(&expected), "{clustering:?} {threads}");
+            assert_eq!(map.frames(), 5);
+        }
+    }
+}
+
 /// Sums and log-evidence of all primitives, without ids, sorted.
 fn contents(map: &e2bki::Mapper) -> Vec<Vec<u64>> {
     let mut all: Vec<Vec<u64>> = map

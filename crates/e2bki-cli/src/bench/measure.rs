@@ -22,6 +22,8 @@ pub(super) fn ms(time: Duration) -> f64 {
 /// Frames that were inserted into a fresh map, several times.
 pub(super) struct Measured {
     pub(super) reports: Vec<FrameReport>,
+    /// Milliseconds from frame to frame when each is prepared while the one before it is added.
+    stream: Vec<f64>,
     /// The map after the last time.
     pub(super) map: Mapper,
 }
@@ -30,7 +32,7 @@ impl Measured {
     /// Inserts the frames: once unmeasured, so that threads are there and memory is mapped, then `repeats` times.
     pub(super) fn new(input: &[LabelledFrame], classes: &ClassSet, config: &Config, repeats: usize) -> Result<Self> {
         let fresh = || Mapper::new(classes.clone(), config.clone());
-        let (mut reports, mut map) = (Vec::new(), fresh()?);
+        let (mut reports, mut stream, mut map) = (Vec::new(), Vec::new(), fresh()?);
         for repeat in 0..=repeats.max(1) {
             map = fresh()?;
             for frame in input {
@@ -39,8 +41,12 @@ impl Measured {
                     reports.push(report);
                 }
             }
+            let periods = streamed(&mut fresh()?, input)?;
+            if repeat > 0 {
+                stream.extend(periods);
+            }
         }
-        Ok(Self { reports, map })
+        Ok(Self { reports, stream, map })
     }
 
     /// Median of a value over all frames.
@@ -60,6 +66,29 @@ impl Measured {
         let names = Timings::default().by_stage().into_iter().enumerate();
         names.map(|(i, (name, _))| (name, self.median(|report| ms(report.timings.by_stage()[i].1)))).collect()
     }
+}
+
+/// Inserts frames, each prepared while the one before it is added; returns the milliseconds from one to the next.
+fn streamed(map: &mut Mapper, input: &[LabelledFrame]) -> Result<Vec<f64>> {
+    let mut periods = Vec::with_capacity(input.len());
+    let mut prepared = input.first().map(|frame| map.prepare(&frame.borrow())).transpose()?;
+    for next in input.iter().skip(1).map(Some).chain([None]) {
+        let Some(ready) = prepared.take() else { break };
+        let start = Instant::now();
+        let report = match next {
+            Some(next) => {
+                let (report, ahead) = map.insert_and_prepare(ready, &next.borrow());
+                prepared = Some(ahead?);
+                report
+            }
+            None => map.insert_prepared(ready),
+        };
+        report?;
+        if next.is_some() {
+            periods.push(ms(start.elapsed()));
+        }
+    }
+    Ok(periods)
 }
 
 /// Time per stage of a kind of frame.
@@ -82,6 +111,8 @@ pub(super) fn frames(
     }
     let (total, fastest, slowest) = measured.frame_ms();
     rows.push(vec!["frame".into(), format!("{total:.2}")]);
+    let stream = median(&mut measured.stream.clone());
+    rows.push(vec!["from frame to frame in a stream".into(), format!("{stream:.2}")]);
     table::print(&rows)?;
     let map = &measured.map;
     let bytes = map.byte_size();
@@ -89,10 +120,11 @@ pub(super) fn frames(
     let updated = measured.median(|report| report.voxels_updated as f64);
     let values = measured.median(|report| report.kernel_values as f64);
     table::line(&format!(
-        "{:.1} frames/s (frames took {fastest:.1} to {slowest:.1} ms); {updated:.0} voxels and {values:.0} kernel values \
-         computed per frame; after {} frames {} primitives, {:.0} bytes each with index, and {} voxels ({:.0} bytes per \
+        "{:.1} frames/s one by one (frames took {fastest:.1} to {slowest:.1} ms), {:.1} in a stream; {updated:.0} voxels and \
+         {values:.0} kernel values computed per frame; after {} frames {} primitives, {:.0} bytes each with index, and {} voxels ({:.0} bytes per \
          primitive)\n",
         1e3 / total,
+        1e3 / stream,
         input.len(),
         map.len(),
         per(bytes.primitives + bytes.index),
@@ -102,6 +134,7 @@ pub(super) fn frames(
     Ok(json!({
         "name": name, "points": points, "classes": classes.len(), "preset": preset, "frames": input.len(),
         "hz": 1e3 / total, "median_ms": total, "min_ms": fastest, "max_ms": slowest, "stage_ms": stages,
+        "stream_ms": stream, "stream_hz": 1e3 / stream,
         "voxels_updated": updated, "kernel_values": values, "primitives": map.len(), "voxels": map.live_voxel_count(),
         "bytes": {"primitives": bytes.primitives, "index": bytes.index, "voxels": bytes.voxels},
     }))

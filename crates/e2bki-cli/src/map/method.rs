@@ -1,7 +1,7 @@
 //! The method that builds the map.
 
 use anyhow::Result;
-use e2bki::{ClassSet, Config, Frame, FrameReport, Mapper, SemanticMapper};
+use e2bki::{ClassSet, Config, Frame, FrameReport, Mapper, Prepared, SemanticMapper};
 use e2bki_baselines::Baseline;
 
 /// A map being built.
@@ -30,6 +30,26 @@ impl Map {
             Self::Primitives(map) => map.insert(frame),
             Self::Voxels(map) => map.insert(frame),
         }
+    }
+
+    /// Adds a frame that may be prepared already, and prepares the next one meanwhile if the method can.
+    pub(crate) fn insert_ahead(
+        &mut self,
+        frame: &Frame<'_>,
+        next: Option<&Frame<'_>>,
+        prepared: &mut Option<Prepared>,
+    ) -> e2bki::Result<FrameReport> {
+        let (Self::Primitives(map), Some(next)) = (&mut *self, next) else {
+            return match (self, prepared.take()) {
+                (Self::Primitives(map), Some(ready)) => map.insert_prepared(ready),
+                (map, _) => map.insert(frame),
+            };
+        };
+        let ready = prepared.take().map_or_else(|| map.prepare(frame), Ok)?;
+        let (report, ahead) = map.insert_and_prepare(ready, next);
+        // What is wrong with the next frame is said when its turn comes.
+        *prepared = ahead.ok();
+        report
     }
 
     pub(crate) fn byte_size(&self) -> usize {

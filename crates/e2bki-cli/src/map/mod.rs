@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use e2bki_data::{GroundTruth, read_ahead};
+use e2bki_data::{GroundTruth, LoadedFrame, read_ahead};
 
 use crate::config::Parameters;
 use crate::data::{DataArguments, range};
@@ -129,10 +129,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let bar = report::bar(chosen.len());
     let start = Instant::now();
     let mut waiting = Instant::now();
-    for frame in read_ahead(dataset.clone(), chosen, AHEAD) {
+    let mut frames = read_ahead(dataset.clone(), chosen, AHEAD).peekable();
+    let mut prepared = None;
+    while let Some(frame) = frames.next() {
         let frame = frame?;
+        let next = frames.peek().and_then(|next| next.as_ref().ok()).map(LoadedFrame::frame);
         account.waited += waiting.elapsed();
-        let report = map.insert(&frame.frame())?;
+        let report = map.insert_ahead(&frame.frame(), next.as_ref(), &mut prepared)?;
         account.add(&frame, &report);
         trajectory.push(frame.frame().world_from_sensor.translation());
         if let (Some(live), method::Map::Primitives(map)) = (&mut live, &map) {

@@ -120,7 +120,10 @@ impl Account {
         let mut rows = vec![vec!["stage".to_string(), "ms per frame".to_string()]];
         rows.extend(self.stages().iter().map(|(stage, ms)| vec![stage.to_string(), format!("{ms:.1}")]));
         table::print(&rows)?;
-        table::line(&format!("{:.1} frames per second, reading included\n", self.frames_per_second()))
+        table::line(&format!(
+            "{:.1} frames per second, reading included (a frame is prepared while the one before it is added)\n",
+            self.frames_per_second()
+        ))
     }
 
     /// What became of the frames, and of their points.
