@@ -23,6 +23,11 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
+    /// Whether anything was asked for.
+    pub(crate) fn any(&self) -> bool {
+        self.preset.is_some() || self.config.is_some() || !self.set.is_empty()
+    }
+
     /// The configuration that was asked for.
     pub(crate) fn read(&self) -> Result<Config> {
         let mut config = match (&self.preset, &self.config) {

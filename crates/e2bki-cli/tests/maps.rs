@@ -106,3 +106,85 @@ fn mistakes_with_maps_end_with_code_two_and_a_way_out() {
     }
     assert!(!Path::new(out).exists());
 }
+
+/// Maps frames of a drive; returns the output and the map as rows of text.
+fn mapped(drive: &str, map: &Path, more: &[&str]) -> (Output, String) {
+    let output = e2bki(&[&["map", drive, "-o", name(map)], more].concat());
+    (output, rows(map))
+}
+
+fn rows(map: &Path) -> String {
+    let csv = map.with_extension("csv");
+    let exported = e2bki(&["export", name(map), "-o", name(&csv)]);
+    assert!(exported.status.success(), "{}", text(&exported.stderr));
+    std::fs::read_to_string(&csv).unwrap()
+}
+
+#[test]
+fn a_run_that_stops_early_loses_nothing_and_goes_on_as_if_it_never_had() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let drive = place("drive");
+    let made = e2bki(&[
+        "simulate",
+        "--world",
+        "urban",
+        "--frames",
+        "8",
+        "--format",
+        "semantickitti",
+        "--no-images",
+        "--out",
+        name(&drive),
+    ]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let drive = name(&drive);
+    let (output, whole) = mapped(drive, &place("whole.e2bki"), &[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+
+    // In two runs.
+    let (first, both) = (place("first.e2bki"), place("both.e2bki"));
+    let (_, part) = mapped(drive, &first, &["--frames", "0..3"]);
+    let (output, rows_of_both) = mapped(drive, &both, &["--onto", name(&first), "--frames", "3.."]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(part != whole && rows_of_both == whole);
+    let other = e2bki(&["map", drive, "--onto", name(&first), "--set", "cell_size=0.5"]);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(text(&other.stderr).contains("cell_size = 0.25"), "{}", text(&other.stderr));
+    let classes = e2bki(&["map", drive, "--onto", name(&golden())]);
+    assert!(text(&classes.stderr).contains("classes"), "{}", text(&classes.stderr));
+
+    // Interrupted after the first save.
+    #[cfg(unix)]
+    {
+        let map = place("interrupted.e2bki");
+        let mut running = Command::new(env!("CARGO_BIN_EXE_e2bki"))
+            .args(["map", drive, "-o", name(&map), "--save-every", "1"])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        while !map.exists() && running.try_wait().unwrap().is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        let id = running.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        let output = running.wait_with_output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let next = said.split("--frames ").nth(1).unwrap().split('`').next().unwrap();
+        let (output, rows) = mapped(drive, &map, &["--onto", name(&map), "--frames", next]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(rows == whole, "went on from {next}");
+    }
+
+    // A scan that was cut off: what came before it is kept, and the advice leads past it.
+    let scan = Path::new(drive).join("sequences/00/velodyne/000003.bin");
+    let bytes = std::fs::read(&scan).unwrap();
+    std::fs::write(&scan, &bytes[..bytes.len() - 7]).unwrap();
+    let (output, kept) = mapped(drive, &place("kept.e2bki"), &[]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said.contains("000003.bin") && said.contains("--frames 4.."), "{said}");
+    assert!(kept == part);
+}

@@ -12,9 +12,13 @@ pub(crate) enum Map {
     Voxels(Box<dyn SemanticMapper>),
 }
 
+pub(crate) fn is_ours(name: &str) -> bool {
+    name.eq_ignore_ascii_case("e2bki") || name.eq_ignore_ascii_case("e2-bki")
+}
+
 /// An empty map of the method of that name.
 pub(crate) fn build(name: &str, classes: ClassSet, config: &Config) -> Result<Map> {
-    if name.eq_ignore_ascii_case("e2bki") || name.eq_ignore_ascii_case("e2-bki") {
+    if is_ours(name) {
         return Ok(Map::Primitives(Box::new(Mapper::new(classes, config.clone())?)));
     }
     let Some(baseline) = Baseline::from_name(name) else {
@@ -50,6 +54,14 @@ impl Map {
         // What is wrong with the next frame is said when its turn comes.
         *prepared = ahead.ok();
         report
+    }
+
+    /// The parameters, if it is ours.
+    pub(crate) fn config(&self) -> Option<&Config> {
+        match self {
+            Self::Primitives(map) => Some(map.config()),
+            Self::Voxels(_) => None,
+        }
     }
 
     pub(crate) fn byte_size(&self) -> usize {

@@ -1,6 +1,7 @@
 //! `e2bki map`: a dataset folder in, a map out.
 
 mod html;
+mod keep;
 pub(crate) mod live;
 mod method;
 mod report;
@@ -12,6 +13,8 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use e2bki::config::{Field, fields};
+use e2bki::{ClassSet, Config};
 use e2bki_data::{GroundTruth, LoadedFrame, read_ahead};
 
 use crate::config::Parameters;
@@ -26,8 +29,9 @@ const AHEAD: usize = 3;
 /// Build a map from a dataset folder
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
-    e2bki map semantickitti/sequences/08 --semantics labels:predictions -o map.ply\n  \
+    e2bki map semantickitti/sequences/08 --semantics labels:predictions -o map.e2bki\n  \
     e2bki map kitti360 --semantics logits:espnetv2_pred --frames 3000..3025 -o map.ply\n  \
+    e2bki map drive-2 --onto map.e2bki -o map.e2bki --save-every 1000\n  \
     e2bki map rellis3d --every 5 --max-range 30 --json map.json\n  \
     e2bki map kitti360 --view --report map.html\n  \
     e2bki map kitti360 --view --beside s-bki\n  \
@@ -42,9 +46,15 @@ const AHEAD: usize = 3;
 pub(crate) struct Options {
     #[command(flatten)]
     data: DataArguments,
-    /// File to write the map to (.ply)
+    /// File to write the map to: .e2bki to go on with, .ply to look at. It is written whatever stops the run
     #[arg(short, long, value_name = "MAP")]
     out: Option<PathBuf>,
+    /// Save the map after every N frames too
+    #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u64).range(1..))]
+    save_every: Option<u64>,
+    /// Go on with a saved map, under its own parameters
+    #[arg(long, value_name = "MAP.e2bki")]
+    onto: Option<PathBuf>,
     /// Frame numbers: A..B (without B), A.., ..B or A [default: all]
     #[arg(long, value_name = "RANGE")]
     frames: Option<String>,
@@ -84,6 +94,31 @@ pub(crate) struct Options {
     parameters: Parameters,
 }
 
+impl Options {
+    /// The map to begin with, and the names of the drives in it.
+    fn begin(&self, classes: &ClassSet, config: &Config) -> Result<(method::Map, Vec<String>)> {
+        let Some(path) = &self.onto else {
+            return Ok((method::build(&self.method, classes.clone(), config)?, Vec::new()));
+        };
+        if !method::is_ours(&self.method) {
+            bail!("--onto goes on with a map of E2-BKI; leave --method out");
+        }
+        let (map, sources) = keep::load(path, classes, config.threads)?;
+        let asked = self.parameters.any() || self.max_range.is_some() || self.resolution.is_some();
+        let differs = |field: &&Field| field.key != "threads" && field.value(map.config()) != field.value(config);
+        if let Some(field) = fields().iter().find(differs).filter(|_| asked) {
+            bail!(
+                "{}: it was made with {} = {} and goes on so, not with {}; leave the parameters out",
+                path.display(),
+                field.key,
+                field.value(map.config()),
+                field.value(config)
+            );
+        }
+        Ok((method::Map::Primitives(Box::new(map)), sources))
+    }
+}
+
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut config = options.parameters.read()?;
     for (key, value) in [("max_range", options.max_range), ("resolution", options.resolution)] {
@@ -111,7 +146,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             dataset.id(dataset.len() - 1).unwrap_or(0)
         );
     }
-    let mut map = method::build(&options.method, dataset.classes().clone(), &config)?;
+    let (mut map, sources) = options.begin(dataset.classes(), &config)?;
+    let config = map.config().cloned().unwrap_or(config);
+    let mut keeper = keep::Keeper::new(options.out.as_deref(), options.save_every.map(|n| n as usize), sources);
     for note in dataset.notes() {
         eprintln!("note: {note}");
     }
@@ -129,13 +166,27 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let bar = report::bar(chosen.len());
     let start = Instant::now();
     let mut waiting = Instant::now();
-    let mut frames = read_ahead(dataset.clone(), chosen, AHEAD).peekable();
+    let mut frames = read_ahead(dataset.clone(), chosen.clone(), AHEAD).peekable();
     let mut prepared = None;
+    let interruptible = keep::Interruptible::new();
+    let mut stopped = None;
     while let Some(frame) = frames.next() {
-        let frame = frame?;
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(error) => {
+                stopped = Some(Some(error.into()));
+                break;
+            }
+        };
         let next = frames.peek().and_then(|next| next.as_ref().ok()).map(LoadedFrame::frame);
         account.waited += waiting.elapsed();
-        let report = map.insert_ahead(&frame.frame(), next.as_ref(), &mut prepared)?;
+        let report = match map.insert_ahead(&frame.frame(), next.as_ref(), &mut prepared) {
+            Ok(report) => report,
+            Err(error) => {
+                stopped = Some(Some(anyhow::Error::new(error).context(format!("frame {}", frame.id))));
+                break;
+            }
+        };
         account.add(&frame, &report);
         trajectory.push(frame.frame().world_from_sensor.translation());
         if let (Some(live), method::Map::Primitives(map)) = (&mut live, &map) {
@@ -146,14 +197,22 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
         bar.set_message(account.live());
         bar.inc(1);
+        keeper.frame(&map)?;
+        if interruptible.asked_to_stop() && frames.peek().is_some() {
+            stopped = Some(None);
+            break;
+        }
         waiting = Instant::now();
     }
+    drop(interruptible);
     account.elapsed = start.elapsed();
     bar.finish_and_clear();
+    if let Some(reason) = stopped {
+        return Err(keeper.stopped(&map, &dataset, (&chosen, account.mapped()), reason));
+    }
 
     account.print(&dataset, &map, &options.method)?;
-    if let Some(path) = &options.out {
-        write::write_map(&map, path)?;
+    if let Some(path) = keeper.write(&map)? {
         table::line(&format!("wrote {}", path.display()))?;
     }
     if let Some(path) = &options.report {

@@ -67,6 +67,11 @@ impl Account {
         }
     }
 
+    /// Frames mapped so far.
+    pub(crate) fn mapped(&self) -> usize {
+        self.mapped
+    }
+
     /// All drops, of reading and of mapping, by reason.
     fn drops(&self) -> Vec<(&'static str, usize)> {
         let mut all: Vec<(&'static str, usize)> = self.counts.by_reason().to_vec();

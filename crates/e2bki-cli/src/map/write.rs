@@ -22,15 +22,20 @@ pub(crate) fn check(path: &Path) -> Result<()> {
     }
 }
 
-/// Writes the map: primitives of ours, voxels of the others.
-pub(crate) fn write_map(map: &Map, path: &Path) -> Result<()> {
+/// Whether a map in this file can be gone on with.
+pub(crate) fn can_go_on(path: &Path) -> bool {
+    !is_ply(path)
+}
+
+/// Writes the map: primitives of ours, voxels of the others. `sources` names the drives in it, once it was saved.
+pub(crate) fn write_map(map: &Map, path: &Path, sources: &mut Vec<String>) -> Result<()> {
     match map {
         Map::Primitives(map) if is_ply(path) => {
             e2bki_store::export(map, Format::Ply, path, &ExportOptions::default())?;
             Ok(())
         }
         Map::Primitives(map) => {
-            e2bki_store::save(map, path)?;
+            *sources = e2bki_store::save_with(map, sources, path)?.sources;
             Ok(())
         }
         Map::Voxels(map) if is_ply(path) => {
