@@ -5,7 +5,7 @@
 mod common;
 
 use common::{formula_weights, maps, noise};
-use e2bki_segment::network::{Architecture, Lraspp, Maps};
+use e2bki_segment::network::{Architecture, Lraspp, Maps, Sight};
 use serde_json::Value;
 
 fn reference() -> Value {
@@ -35,7 +35,7 @@ fn it_says_what_torchvision_s_says() {
         let [images, channels, height, width] = shape(case);
         let weights = formula_weights(architecture(case), [width, height]);
         let input = maps(&noise("images", images * channels * height * width), shape(case));
-        let out = Lraspp::new(weights.plan().unwrap()).look(&weights, input);
+        let out = Sight::new(&weights).unwrap().look(&input);
         let mut samples = numbers(&case["samples"]).into_iter();
         let mut worst = 0.0_f64;
         for n in 0..images {
