@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::field::Field;
 use super::lanes::LANES;
 use crate::network::layers::bilinear::{Pair, pairs};
+use crate::network::layers::wide;
 
 /// Adds `more`, resized, to a field.
 pub(super) fn add_resized(to: &mut Field, more: &Field) {
@@ -49,7 +50,7 @@ pub(super) fn to_planes(from: &Field, planes: Vec<&mut [f32]>, [height, width]: 
                     &across,
                 );
             }
-            super::super::layers::wide(
+            wide(
                 #[inline(always)]
                 || {
                     for ((out, a), b) in out.iter_mut().zip(&above.values).zip(&below.values) {
