@@ -78,8 +78,9 @@ fn steps_that_are_far_too_long_are_a_concern_although_all_numbers_stay_numbers()
         trainer.run(&samples, &samples, |_| (), |_| ()).unwrap();
         // They are kept with the epochs.
         let again = Trainer::resume(folder.path()).unwrap().unwrap();
-        assert_eq!(again.history(), trainer.history());
-        trainer.history().iter().map(|epoch| epoch.concern).collect()
+        let found: Vec<_> = trainer.history().iter().map(|epoch| epoch.concern).collect();
+        assert!(again.history().iter().map(|epoch| epoch.concern).eq(found.iter().copied()));
+        found
     };
     assert!(concerns(5.0).last().unwrap().is_some());
     assert_eq!(concerns(5e-3).last().unwrap(), &None);
