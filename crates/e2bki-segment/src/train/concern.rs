@@ -6,6 +6,8 @@ use super::score::Scores;
 
 /// Share of the pixels, in percent, from which on one class counts as given to all.
 const ALL: f64 = 99.9;
+/// How many times its first value the data term must be to have risen: epochs of a few steps go up and down by a percent.
+const RISEN: f64 = 1.1;
 
 /// Why an epoch is worth a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -13,8 +15,8 @@ const ALL: f64 = 99.9;
 pub enum Concern {
     /// All pixels of the images held back are given one class, although they have several.
     OneClass,
-    /// The data term is no lower than it was in the first epoch.
-    NotFalling {
+    /// The data term is clearly higher than it was in the first epoch.
+    Risen {
         /// What it was then.
         first: f64,
         /// What it is.
@@ -26,8 +28,8 @@ impl std::fmt::Display for Concern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::OneClass => f.write_str("every pixel of the images held back is given one and the same class"),
-            Self::NotFalling { first, now } => {
-                write!(f, "the loss does not fall: its data term was {first:.3} in epoch 1 and is {now:.3}")
+            Self::Risen { first, now } => {
+                write!(f, "the loss has risen: its data term was {first:.3} in epoch 1 and is {now:.3}")
             }
         }
     }
@@ -40,7 +42,7 @@ impl Concern {
         if several && scores.commonest.is_some_and(|share| share >= ALL) {
             return Some(Self::OneClass);
         }
-        first.filter(|first| data >= *first).map(|first| Self::NotFalling { first, now: data })
+        first.filter(|first| data > RISEN * first).map(|first| Self::Risen { first, now: data })
     }
 }
 
