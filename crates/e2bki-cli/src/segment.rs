@@ -15,7 +15,7 @@ use crate::table;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     e2bki segment espnetv2.onnx kitti360/data_2d_raw/…/data_rect -o predictions --classes urban11\n  \
-    e2bki segment network.safetensors image.png -o out --values 4\n  \
+    e2bki segment network.safetensors image.png -o out --values=4\n  \
     e2bki segment network.safetensors --onnx network.onnx\n\n\
     Writes NAME.png (number of the strongest channel at every pixel), with --values NAME_logits_CxHxW_f16.bin (or\n\
     …_evidence_… or …_probabilities_…), which `e2bki map --semantics logits:OUT` reads, and with --classes NAME_color.png.\n\

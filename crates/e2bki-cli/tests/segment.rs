@@ -113,6 +113,19 @@ fn training_writes_a_network_and_a_report_and_goes_on_only_with_the_same_images(
 }
 
 #[test]
+fn training_that_learns_nothing_says_so_and_what_to_try() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let mut arguments = train(out.to_str().unwrap(), &["--learning-rate", "5"]);
+    let epochs = arguments.iter().position(|a| *a == "--epochs").unwrap();
+    arguments[epochs + 1] = "3";
+    let output = e2bki(&arguments);
+    let message = text(&output.stderr);
+    assert!(output.status.success(), "{message}");
+    assert!(message.contains("learned little or nothing") && message.contains("--learning-rate 3e-3"), "{message}");
+}
+
+#[test]
 fn bad_requests_say_what_would_be_right() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use e2bki_segment::infer::Description;
-use e2bki_segment::network::{About, Architecture, Lraspp, Maps, Weights, to_onnx};
+use e2bki_segment::network::{About, Architecture, Maps, Sight, Weights, to_onnx};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -32,7 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let weights = Weights::open(&path)?;
     std::fs::write(model, to_onnx(&weights, [width, height])?)?;
-    let network = Lraspp::new(weights.plan()?);
+    let network = Sight::new(&weights)?;
+    let mut seen = Maps::new(0, 0, 0, 0);
     let mut image = Maps::new(3, 1, height, width);
     for (i, value) in image.values.iter_mut().enumerate() {
         *value = (i * 7919 % 1000) as f32 / 500.0 - 1.0;
@@ -40,9 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout();
     for line in std::io::stdin().lock().lines() {
         line?;
-        let input = image.clone();
         let start = Instant::now();
-        let seen = network.look(&weights, input);
+        network.look_into(&image, &mut seen);
         let ms = start.elapsed().as_secs_f64() * 1e3;
         writeln!(out, "{ms:.3} {:.5}", seen.values.iter().map(|v| f64::from(*v)).sum::<f64>())?;
         out.flush()?;

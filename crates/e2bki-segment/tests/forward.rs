@@ -5,7 +5,7 @@
 mod common;
 
 use common::{formula_weights, maps, noise};
-use e2bki_segment::network::{Architecture, Lraspp, Maps};
+use e2bki_segment::network::{Architecture, Lraspp, Maps, Sight};
 use serde_json::Value;
 
 fn reference() -> Value {
@@ -35,7 +35,7 @@ fn it_says_what_torchvision_s_says() {
         let [images, channels, height, width] = shape(case);
         let weights = formula_weights(architecture(case), [width, height]);
         let input = maps(&noise("images", images * channels * height * width), shape(case));
-        let out = Lraspp::new(weights.plan().unwrap()).look(&weights, input);
+        let out = Sight::new(&weights).unwrap().look(&input);
         let mut samples = numbers(&case["samples"]).into_iter();
         let mut worst = 0.0_f64;
         for n in 0..images {
@@ -49,6 +49,38 @@ fn it_says_what_torchvision_s_says() {
         }
         assert!(samples.next().is_none());
         assert!(worst < 2e-5, "width {}: off by {worst}", case["width"]);
+    }
+}
+
+#[test]
+fn threads_other_images_and_memory_used_before_change_nothing() {
+    let architecture = Architecture { classes: 7, width: 0.5, head: 36 };
+    let weights = formula_weights(architecture, [97, 70]);
+    let sight = Sight::new(&weights).unwrap();
+    let image = |seed: &str, [height, width]: [usize; 2]| maps(&noise(seed, 3 * height * width), [1, 3, height, width]);
+    let first = sight.look(&image("one", [70, 97]));
+    assert!(first.values.iter().all(|v| v.is_finite()));
+    for threads in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let again = pool.install(|| {
+            let sight = Sight::new(&weights).unwrap();
+            // Memory of larger and of smaller images is used again.
+            for size in [[111, 64], [33, 40], [1, 1]] {
+                sight.look(&image("two", size));
+            }
+            sight.look(&image("one", [70, 97]))
+        });
+        assert!(again == first, "{threads} threads");
+    }
+    // An image among others is seen as it is by itself.
+    let (a, b) = (noise("a", 3 * 40 * 56), noise("b", 3 * 40 * 56));
+    let both = sight.look(&maps(&[a.clone(), b.clone()].concat(), [2, 3, 40, 56]));
+    for (n, alone) in [a, b].into_iter().enumerate() {
+        let alone = sight.look(&maps(&alone, [1, 3, 40, 56]));
+        for c in 0..7 {
+            let of_both = &both.values[(2 * c + n) * 40 * 56..][..40 * 56];
+            assert!(of_both == &alone.values[c * 40 * 56..][..40 * 56]);
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 mod common;
 
 use common::drive;
-use e2bki_segment::train::{TrainOptions, Trainer, calibrate, score};
+use e2bki_segment::train::{Concern, TrainOptions, Trainer, calibrate, score};
 use e2bki_segment::{DataTerm, Loss, SegmentError};
 use e2bki_sim::WorldKind;
 
@@ -66,6 +66,24 @@ fn a_stopped_run_goes_on_as_if_it_had_not_been_stopped_and_threads_do_not_matter
     let whole = run(once.path(), &[2]);
     let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     assert!(one_thread.install(|| run(twice.path(), &[1, 2])) == whole);
+}
+
+#[test]
+fn steps_that_are_far_too_long_are_a_concern_although_all_numbers_stay_numbers() {
+    let (samples, classes) = drive(WorldKind::Offroad, 11, 6, 30, [64, 40]);
+    let concerns = |learning_rate: f64| -> Vec<Option<Concern>> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut trainer =
+            Trainer::new(TrainOptions { learning_rate, ..options(3) }, classes.clone(), folder.path()).unwrap();
+        trainer.run(&samples, &samples, |_| (), |_| ()).unwrap();
+        // They are kept with the epochs.
+        let again = Trainer::resume(folder.path()).unwrap().unwrap();
+        let found: Vec<_> = trainer.history().iter().map(|epoch| epoch.concern).collect();
+        assert!(again.history().iter().map(|epoch| epoch.concern).eq(found.iter().copied()));
+        found
+    };
+    assert!(concerns(5.0).last().unwrap().is_some());
+    assert_eq!(concerns(5e-3).last().unwrap(), &None);
 }
 
 #[test]

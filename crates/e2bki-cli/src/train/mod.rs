@@ -151,10 +151,23 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 cell(s.uncertainty_of_void),
                 epoch.seconds
             );
-            bar.suspend(|| table::line(&row).ok());
+            bar.suspend(|| {
+                table::line(&row).ok();
+                if let Some(concern) = epoch.concern {
+                    eprintln!("warning: epoch {}: {concern}", epoch.number);
+                }
+            });
         },
     )?;
     bar.finish_and_clear();
+    if let Some(concern) = trainer.history().last().and_then(|epoch| epoch.concern) {
+        let (now, usual) = (trainer.options().learning_rate, TrainOptions::preset(&options.preset)?.learning_rate);
+        let smaller = if now > usual { usual } else { now / 10.0 };
+        eprintln!(
+            "warning: the network has learned little or nothing: {concern}. Try again with --learning-rate {smaller:e} \
+             (it was {now:e}), more --epochs or another --seed, and another --out"
+        );
+    }
 
     let mut weights: Weights = trainer.weights().clone();
     weights.about_mut().note = options.source.note(&options.preset, trainer.options());

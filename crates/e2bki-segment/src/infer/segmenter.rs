@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::description::{Description, Layout};
 use super::{prepare, read};
 use crate::error::{Result, SegmentError};
-use crate::network::{Lraspp, Maps, Weights};
+use crate::network::{Maps, Sight, Weights};
 
 /// A network ready to look at images of any size; they are resized to what it wants.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct Segmenter {
 /// What does the work.
 #[derive(Debug)]
 enum Engine {
-    Own(Box<(Lraspp, Weights)>),
+    Own(Box<Sight>),
     #[cfg(feature = "onnx")]
     Onnx(super::onnx::Model),
 }
@@ -113,7 +113,7 @@ impl Segmenter {
             return Err(SegmentError::model(name, "our own networks have `layout = \"nchw\"`"));
         }
         let channels = weights.about().architecture.classes;
-        let engine = Engine::Own(Box::new((Lraspp::new(weights.plan()?), weights)));
+        let engine = Engine::Own(Box::new(Sight::new(&weights)?));
         Ok(Self { name: name.into(), engine, description, size, channels })
     }
 
@@ -139,9 +139,9 @@ impl Segmenter {
     pub fn look(&self, image: &RgbImage) -> Result<Seen> {
         let input = prepare::values(image, self.size, &self.description.input);
         let (values, shape) = match &self.engine {
-            Engine::Own(own) => {
+            Engine::Own(network) => {
                 let [width, height] = self.size;
-                let out = own.0.look(&own.1, Maps { channels: 3, images: 1, height, width, values: input });
+                let out = network.look(&Maps { channels: 3, images: 1, height, width, values: input });
                 let shape = [out.channels, out.height, out.width];
                 (out.values, shape)
             }

@@ -1,8 +1,7 @@
-//! The network forward, for looking and for learning, and backward.
+//! The network forward, for learning, and backward.
 
 use std::collections::BTreeMap;
 
-use super::layers::finish::Finish;
 use super::layers::norm::{self, Norm};
 use super::layers::squeeze::{self, Excite};
 use super::layers::{Maps, bilinear, columns, depthwise, pointwise, pool};
@@ -11,11 +10,11 @@ use super::tape::{BlockTape, Gradients, Tape, UnitTape};
 use super::weights::Weights;
 
 /// Looks up a parameter; weights are checked to be whole when they are made.
-fn get<'a>(weights: &'a Weights, name: &str) -> &'a [f32] {
+pub(super) fn get<'a>(weights: &'a Weights, name: &str) -> &'a [f32] {
     weights.get(name).unwrap_or(&[])
 }
 
-fn part(name: &str, part: &str) -> String {
+pub(super) fn part(name: &str, part: &str) -> String {
     format!("{name}.{part}")
 }
 
@@ -34,25 +33,6 @@ impl Lraspp {
     /// Its plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
-    }
-
-    /// Outputs for images, at their size, with the statistics kept in training.
-    pub fn look(&self, weights: &Weights, images: Maps) -> Maps {
-        let size = [images.height, images.width];
-        let mut x = look_unit(weights, &self.plan.stem, images);
-        let mut low = None;
-        for (number, block) in self.plan.blocks.iter().enumerate() {
-            x = look_block(weights, block, x);
-            if number == LOW {
-                low = Some(x.clone());
-            }
-        }
-        let deep = look_unit(weights, &self.plan.last, x);
-        let gates = self.gates(weights, &deep);
-        let head = look_unit(weights, &self.plan.head, deep);
-        let low = low.unwrap_or_else(|| head.like(self.plan.low_channels()));
-        let high = bilinear::resized(&pool::scaled(&head, &gates), [low.height, low.width]);
-        bilinear::resized(&self.classified(weights, &low, &high), size)
     }
 
     /// Outputs for images at their size, and what [`learn`](Self::learn) needs; normalised by the batch's own statistics,
@@ -125,12 +105,7 @@ impl Lraspp {
 
     fn classified(&self, weights: &Weights, low: &Maps, high: &Maps) -> Maps {
         let of = |name: &str, x: &Maps| {
-            pointwise::forward(
-                x,
-                get(weights, &part(name, "weight")),
-                Some(get(weights, &part(name, "bias"))),
-                Finish::Nothing,
-            )
+            pointwise::forward(x, get(weights, &part(name, "weight")), Some(get(weights, &part(name, "bias"))))
         };
         let mut sum = of("classifier.low_classifier", low);
         sum.add(&of("classifier.high_classifier", high));
@@ -138,7 +113,7 @@ impl Lraspp {
     }
 }
 
-fn norm_of<'a>(weights: &'a Weights, unit: &Unit) -> Norm<'a> {
+pub(super) fn norm_of<'a>(weights: &'a Weights, unit: &Unit) -> Norm<'a> {
     Norm {
         scale: get(weights, &part(&unit.norm, "weight")),
         shift: get(weights, &part(&unit.norm, "bias")),
@@ -147,27 +122,21 @@ fn norm_of<'a>(weights: &'a Weights, unit: &Unit) -> Norm<'a> {
     }
 }
 
-/// The convolution of a unit, finished, and the input as its gradient needs it.
-fn convolved(weights: &Weights, unit: &Unit, x: Maps, finish: Finish<'_>) -> (Maps, Maps) {
+/// The convolution of a unit, and the input as its gradient needs it.
+fn convolved(weights: &Weights, unit: &Unit, x: Maps) -> (Maps, Maps) {
     let w = get(weights, &unit.weight());
     match unit.reach {
-        Reach::Pointwise => (pointwise::forward(&x, w, None, finish), x),
-        Reach::Depthwise => (depthwise::forward(&x, w, unit, finish), x),
+        Reach::Pointwise => (pointwise::forward(&x, w, None), x),
+        Reach::Depthwise => (depthwise::forward(&x, w, unit), x),
         Reach::Full => {
             let columns = columns::columns(&x, unit);
-            (pointwise::forward(&columns, w, None, finish), columns)
+            (pointwise::forward(&columns, w, None), columns)
         }
     }
 }
 
-fn look_unit(weights: &Weights, unit: &Unit, x: Maps) -> Maps {
-    let kept = |name: &str| get(weights, &part(&unit.norm, name));
-    let (scale, shift) = norm::by_kept(norm_of(weights, unit), kept("running_mean"), kept("running_var"));
-    convolved(weights, unit, x, Finish::Bent { scale: &scale, shift: &shift, bend: unit.bend }).0
-}
-
 fn learn_unit(weights: &mut Weights, unit: &Unit, x: Maps, share: f32) -> (Maps, UnitTape) {
-    let (y, x) = convolved(weights, unit, x, Finish::Nothing);
+    let (y, x) = convolved(weights, unit, x);
     let (y, normed, statistics) = norm::by_batch(y, norm_of(weights, unit));
     for (name, values) in [("running_mean", statistics.mean), ("running_var", statistics.variance)] {
         for (kept, value) in weights.get_mut(&part(&unit.norm, name)).iter_mut().zip(values) {
@@ -203,23 +172,6 @@ fn excite<'a>(weights: &'a Weights, name: &str) -> Excite<'a> {
     let of =
         |layer: &str| (get(weights, &format!("{name}.{layer}.weight")), get(weights, &format!("{name}.{layer}.bias")));
     Excite { first: of("fc1"), second: of("fc2") }
-}
-
-fn look_block(weights: &Weights, block: &Block, x: Maps) -> Maps {
-    let skipped = block.residual.then(|| x.clone());
-    let x = match &block.expand {
-        Some(expand) => look_unit(weights, expand, x),
-        None => x,
-    };
-    let mut x = look_unit(weights, &block.depthwise, x);
-    if let Some(squeeze) = &block.squeeze {
-        x = squeeze::forward(x, excite(weights, &squeeze.name)).0;
-    }
-    let mut y = look_unit(weights, &block.project, x);
-    if let Some(skipped) = skipped {
-        y.add(&skipped);
-    }
-    y
 }
 
 fn learn_block(weights: &mut Weights, block: &Block, x: Maps, share: f32) -> (Maps, BlockTape) {

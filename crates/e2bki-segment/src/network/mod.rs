@@ -8,6 +8,7 @@ mod lraspp;
 #[cfg(feature = "onnx")]
 mod onnx;
 mod plan;
+mod sight;
 mod tape;
 mod weights;
 
@@ -16,6 +17,7 @@ pub use lraspp::Lraspp;
 #[cfg(feature = "onnx")]
 pub use onnx::to_onnx;
 pub use plan::{Architecture, Plan};
+pub use sight::Sight;
 pub use tape::{Gradients, Tape};
 pub use weights::{About, Weights};
 

@@ -4,12 +4,14 @@ mod adam;
 mod batch;
 mod calibrate;
 mod checkpoint;
+mod concern;
 mod options;
 mod samples;
 mod score;
 mod trainer;
 
 pub use calibrate::{Calibrated, calibrate};
+pub use concern::Concern;
 pub use options::{PRESETS, TrainOptions, Void};
 pub use samples::{Sample, Samples};
 pub use score::{Scores, score};

@@ -7,7 +7,7 @@ use super::samples::{Samples, class_of};
 use crate::error::Result;
 use crate::evidence::opinion;
 use crate::infer::{Output, read_cell};
-use crate::network::{Lraspp, Maps, Weights};
+use crate::network::{Maps, Sight, Weights};
 
 /// Images looked at together.
 const BATCH: usize = 8;
@@ -21,6 +21,9 @@ pub struct Scores {
     pub iou: Vec<Option<f64>>,
     /// Share of the labelled pixels that are right.
     pub accuracy: Option<f64>,
+    /// Share of the labelled pixels that are given the class given most.
+    #[serde(default)]
+    pub commonest: Option<f64>,
     /// Calibration error of the confidence 1 − u.
     pub ece: Option<f64>,
     /// Calibration error of the probability of the chosen class.
@@ -35,11 +38,13 @@ pub struct Scores {
 
 /// Outputs of a network for samples, batch by batch: outputs and labels.
 pub(super) fn outputs(weights: &Weights, samples: &Samples, mut take: impl FnMut(&Maps, &[u16])) -> Result<()> {
-    let network = Lraspp::new(weights.plan()?);
+    let network = Sight::new(weights)?;
+    let mut seen = Maps::new(0, 0, 0, 0);
     let all: Vec<usize> = (0..samples.len()).collect();
     for which in all.chunks(BATCH) {
         let (images, labels) = samples.batch(which, &weights.about().description.input, None);
-        take(&network.look(weights, images), &labels);
+        network.look_into(&images, &mut seen);
+        take(&seen, &labels);
     }
     Ok(())
 }
@@ -55,6 +60,8 @@ pub fn score(weights: &Weights, samples: &Samples) -> Result<Scores> {
 /// Scores while they are being made.
 pub(super) struct Sums {
     tally: Tally,
+    /// Answers by class.
+    given: Vec<u64>,
     confidence: Calibration,
     probability: Calibration,
     surprise: f64,
@@ -67,6 +74,7 @@ impl Sums {
     pub(super) fn new(classes: usize) -> Self {
         Self {
             tally: Tally::new(classes),
+            given: vec![0; classes],
             confidence: Calibration::default(),
             probability: Calibration::default(),
             surprise: 0.0,
@@ -94,6 +102,7 @@ impl Sums {
             self.labelled += 1;
             self.uncertainty[0] += u;
             self.tally.add(truth, Some(answer));
+            self.given[answer] += 1;
             self.confidence.add(answer == truth, 1.0 - u);
             self.probability.add(answer == truth, f64::from(p[answer]));
             self.surprise -= e2bki::maths::ln(f64::from(p[truth]).max(1e-30));
@@ -107,6 +116,7 @@ impl Sums {
             miou: score.miou,
             iou: score.iou,
             accuracy: score.acc,
+            commonest: self.given.iter().max().and_then(|most| mean(100.0 * *most as f64, self.labelled)),
             ece: self.confidence.ece(),
             ece_probability: self.probability.ece(),
             surprise: mean(self.surprise, self.labelled),

@@ -7,6 +7,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::adam::Adam;
+use super::concern::Concern;
 use super::options::TrainOptions;
 use super::samples::Samples;
 use super::score::{Scores, score};
@@ -36,6 +37,9 @@ pub struct Epoch {
     pub seconds: f64,
     /// Scores on the images held back.
     pub scores: Scores,
+    /// A sign that nothing is learned.
+    #[serde(default)]
+    pub concern: Option<Concern>,
 }
 
 impl Epoch {
@@ -197,7 +201,9 @@ impl Trainer {
         let scores = score(&self.weights, validation)?;
         let seconds = start.elapsed().as_secs_f64();
         let mean = |sum: f64| sum / steps as f64;
-        Ok(Epoch { number, data: mean(data), divergence: mean(divergence), weight, learning_rate, seconds, scores })
+        let (data, divergence) = (mean(data), mean(divergence));
+        let concern = Concern::of(data, &scores, self.history.first().map(|epoch| epoch.data));
+        Ok(Epoch { number, data, divergence, weight, learning_rate, seconds, scores, concern })
     }
 
     fn diverged(&self, epoch: usize, step: usize) -> SegmentError {

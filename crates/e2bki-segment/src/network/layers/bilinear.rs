@@ -6,13 +6,13 @@ use super::Maps;
 
 /// The two inputs of an output row or column, and the share of the second.
 #[derive(Clone, Copy)]
-struct Pair {
-    low: usize,
-    high: usize,
-    share: f32,
+pub(crate) struct Pair {
+    pub(crate) low: usize,
+    pub(crate) high: usize,
+    pub(crate) share: f32,
 }
 
-fn pairs(from: usize, to: usize) -> Vec<Pair> {
+pub(crate) fn pairs(from: usize, to: usize) -> Vec<Pair> {
     let step = from as f64 / to as f64;
     let pair = |i: usize| {
         let place = ((i as f64 + 0.5) * step - 0.5).max(0.0);

@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use super::finish::Finish;
 use super::{Maps, dot, wide};
 use crate::network::plan::Unit;
 
@@ -106,22 +105,18 @@ impl Padded {
     }
 }
 
-/// The convolution of images, channel by channel, into `y`;
-fn convolved(x: &Maps, weights: &[f32], unit: &Unit, y: &mut Maps, finish: Finish<'_>) {
+/// The convolution of images, channel by channel, into `y`.
+fn convolved(x: &Maps, weights: &[f32], unit: &Unit, y: &mut Maps) {
     let (taps, plane, cells, width) = (unit.kernel * unit.kernel, y.plane(), y.cells(), y.width);
     let empty = || Padded::new(unit, [x.height, x.width]);
     let channels = y.values.par_chunks_mut(plane).zip(x.values.par_chunks(x.plane())).zip(weights.par_chunks(taps));
-    channels.enumerate().for_each_init(empty, |padded, (c, ((y, x_channel), w))| {
+    channels.for_each_init(empty, |padded, ((y, x_channel), w)| {
         wide(
             #[inline(always)]
             || {
                 for (y, image) in y.chunks_exact_mut(cells).zip(x_channel.chunks_exact(x.cells())) {
                     padded.fill(image);
-                    let row = |number: usize, sums: &[f32]| {
-                        let out = &mut y[number * width..][..width];
-                        out.copy_from_slice(sums);
-                        finish.row(c, out);
-                    };
+                    let row = |number: usize, sums: &[f32]| y[number * width..][..width].copy_from_slice(sums);
                     match taps {
                         9 => padded.convolve::<9>(w, row),
                         _ => padded.convolve::<25>(w, row),
@@ -132,10 +127,10 @@ fn convolved(x: &Maps, weights: &[f32], unit: &Unit, y: &mut Maps, finish: Finis
     });
 }
 
-/// The convolution, and what is to be done with its outputs.
-pub(crate) fn forward(x: &Maps, weights: &[f32], unit: &Unit, finish: Finish<'_>) -> Maps {
+/// The convolution.
+pub(crate) fn forward(x: &Maps, weights: &[f32], unit: &Unit) -> Maps {
     let mut y = Maps::new(x.channels, x.images, unit.shrunk(x.height), unit.shrunk(x.width));
-    convolved(x, weights, unit, &mut y, finish);
+    convolved(x, weights, unit, &mut y);
     y
 }
 
@@ -146,7 +141,7 @@ pub(crate) fn by_input(gradient: &Maps, weights: &[f32], unit: &Unit, [height, w
         // The same convolution with the kernel turned round.
         let taps = unit.kernel * unit.kernel;
         let turned: Vec<f32> = weights.chunks_exact(taps).flat_map(|w| w.iter().rev().copied()).collect();
-        convolved(gradient, &turned, unit, &mut out, Finish::Nothing);
+        convolved(gradient, &turned, unit, &mut out);
         return out;
     }
     let (taps, plane) = (unit.kernel * unit.kernel, out.plane());
@@ -251,7 +246,7 @@ mod tests {
         {
             let unit = unit(3, kernel, stride, dilation);
             let (x, w) = (maps([3, 2, height, width], 1), noise(3 * kernel * kernel, 2));
-            let y = forward(&x, &w, &unit, Finish::Nothing);
+            let y = forward(&x, &w, &unit);
             let at = |c: usize, n: usize, r: isize, q: isize| {
                 let inside = (0..height as isize).contains(&r) && (0..width as isize).contains(&q);
                 let index = || ((c * 2 + n) * height + r as usize) * width + q as usize;
@@ -280,7 +275,7 @@ mod tests {
             let g = maps([3, 2, y.height, y.width], 4);
             let value = |x: &[f32], w: &[f32]| {
                 let x = Maps { values: x.to_vec(), ..maps([3, 2, height, width], 1) };
-                dot(&forward(&x, w, &unit, Finish::Nothing).values, &g.values)
+                dot(&forward(&x, w, &unit).values, &g.values)
             };
             check_gradient(&x.values, &by_input(&g, &w, &unit, [height, width]).values, |x| value(x, &w));
             check_gradient(&w, &by_weights(&g, &x, &unit), |w| value(&x.values, w));

@@ -5,7 +5,6 @@
 pub(crate) mod bilinear;
 pub(crate) mod columns;
 pub(crate) mod depthwise;
-pub(crate) mod finish;
 pub(crate) mod norm;
 pub(crate) mod pointwise;
 pub(crate) mod pool;

@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use super::finish::Finish;
 use super::{Maps, sum, sum_of_products, wide};
 use crate::network::plan::Bend;
 
@@ -10,7 +9,7 @@ const SIXTH: f32 = 1.0 / 6.0;
 
 /// Value and slope of a bend.
 #[inline(always)]
-pub(crate) fn bent(bend: Bend, z: f32) -> (f32, f32) {
+fn bent(bend: Bend, z: f32) -> (f32, f32) {
     match bend {
         Bend::Straight => (z, 1.0),
         Bend::Relu => (z.max(0.0), if z > 0.0 { 1.0 } else { 0.0 }),
@@ -37,10 +36,17 @@ pub(crate) struct Norm<'a> {
     pub(crate) bend: Bend,
 }
 
-impl<'a> Norm<'a> {
-    /// Its own scale and shift and the bend.
-    fn finish(self) -> Finish<'a> {
-        Finish::Bent { scale: self.scale, shift: self.shift, bend: self.bend }
+impl Norm<'_> {
+    /// Normalised values of a channel, scaled, shifted and bent.
+    #[inline(always)]
+    fn row(self, channel: usize, row: &mut [f32]) {
+        let (scale, shift) = (self.scale[channel], self.shift[channel]);
+        // The bend is chosen once, not at every value.
+        match self.bend {
+            Bend::Straight => row.iter_mut().for_each(|y| *y = scale * *y + shift),
+            Bend::Relu => row.iter_mut().for_each(|y| *y = bent(Bend::Relu, scale * *y + shift).0),
+            Bend::HardSwish => row.iter_mut().for_each(|y| *y = bent(Bend::HardSwish, scale * *y + shift).0),
+        }
     }
 }
 
@@ -74,7 +80,7 @@ pub(crate) fn by_batch(mut x: Maps, norm: Norm<'_>) -> (Maps, Normed, Statistics
                 let inverse = (1.0 / (variance + f64::from(norm.epsilon)).sqrt()) as f32;
                 x.iter_mut().for_each(|x| *x = (*x - mean as f32) * inverse);
                 y.copy_from_slice(x);
-                norm.finish().row(c, y);
+                norm.row(c, y);
                 (mean as f32, (variance * count / (count - 1.0).max(1.0)) as f32, inverse)
             },
         )
@@ -154,10 +160,10 @@ mod tests {
         let norm = Norm { scale: &scale, shift: &shift, epsilon: 1e-3, bend: Bend::HardSwish };
         let (y, _, statistics) = by_batch(x.clone(), norm);
         let (scale, shift) = by_kept(norm, &statistics.mean, &statistics.variance);
-        let finish = Finish::Bent { scale: &scale, shift: &shift, bend: norm.bend };
+        let kept_norm = Norm { scale: &scale, shift: &shift, ..norm };
         for (c, (y, x)) in y.values.chunks(4 * 81).zip(x.values.chunks(4 * 81)).enumerate() {
             let mut kept = x.to_vec();
-            finish.row(c, &mut kept);
+            kept_norm.row(c, &mut kept);
             assert!(y.iter().zip(&kept).all(|(a, b)| (a - b).abs() < 0.01));
         }
     }

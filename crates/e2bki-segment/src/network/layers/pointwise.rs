@@ -4,7 +4,6 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, aview2};
 use rayon::prelude::*;
 
-use super::finish::Finish;
 use super::{Maps, sum, wide};
 
 /// Places of one share of the work: the deepest layers of one image have a few hundred. Not a matter of threads: results
@@ -18,8 +17,8 @@ fn view(values: &[f32], rows: usize, columns: usize) -> ArrayView2<'_, f32> {
     ArrayView2::from_shape((rows, columns), values).unwrap_or_else(|_| aview2::<f32, 1>(&[]))
 }
 
-/// y = W x + b, and what is to be done with it.
-pub(crate) fn forward(x: &Maps, weights: &[f32], bias: Option<&[f32]>, finish: Finish<'_>) -> Maps {
+/// y = W x + b.
+pub(crate) fn forward(x: &Maps, weights: &[f32], bias: Option<&[f32]>) -> Maps {
     let outputs = weights.len() / x.channels;
     let mut y = x.like(outputs);
     if let Some(bias) = bias {
@@ -27,7 +26,7 @@ pub(crate) fn forward(x: &Maps, weights: &[f32], bias: Option<&[f32]>, finish: F
         y.values.chunks_exact_mut(plane).zip(bias).for_each(|(plane, b)| plane.fill(*b));
     }
     let w = view(weights, outputs, x.channels);
-    product(w, x, &mut y, if bias.is_some() { 1.0 } else { 0.0 }, finish);
+    product(w, x, &mut y, if bias.is_some() { 1.0 } else { 0.0 });
     y
 }
 
@@ -35,22 +34,17 @@ pub(crate) fn forward(x: &Maps, weights: &[f32], bias: Option<&[f32]>, finish: F
 pub(crate) fn by_input(gradient: &Maps, weights: &[f32]) -> Maps {
     let inputs = weights.len() / gradient.channels;
     let mut out = gradient.like(inputs);
-    product(view(weights, gradient.channels, inputs).reversed_axes(), gradient, &mut out, 0.0, Finish::Nothing);
+    product(view(weights, gradient.channels, inputs).reversed_axes(), gradient, &mut out, 0.0);
     out
 }
 
-fn product(w: ArrayView2<'_, f32>, x: &Maps, y: &mut Maps, keep: f32, finish: Finish<'_>) {
+fn product(w: ArrayView2<'_, f32>, x: &Maps, y: &mut Maps, keep: f32) {
     let (channels, plane) = (y.channels, y.plane());
     let x = view(&x.values, x.channels, plane);
     let Ok(mut y) = ArrayViewMut2::from_shape((channels, plane), &mut y.values) else { return };
     let shares: Vec<_> = y.axis_chunks_iter_mut(Axis(1), PLACES).zip(x.axis_chunks_iter(Axis(1), PLACES)).collect();
     shares.into_par_iter().for_each(|(mut y, x)| {
         general_mat_mul(1.0, &w, &x, keep, &mut y);
-        for (c, mut row) in y.rows_mut().into_iter().enumerate() {
-            if let Some(row) = row.as_slice_mut() {
-                wide(|| finish.row(c, row));
-            }
-        }
     });
 }
 
@@ -83,7 +77,7 @@ mod tests {
     #[test]
     fn it_is_the_sum_it_should_be() {
         let (x, w, b) = (maps([5, 2, 3, 4], 1), noise(15, 2), noise(3, 3));
-        let y = forward(&x, &w, Some(&b), Finish::Nothing);
+        let y = forward(&x, &w, Some(&b));
         for o in 0..3 {
             for p in 0..24 {
                 let sum: f32 = b[o] + (0..5).map(|i| w[o * 5 + i] * x.values[i * 24 + p]).sum::<f32>();
@@ -97,7 +91,7 @@ mod tests {
         let (x, w, b, g) = (maps([5, 2, 40, 60], 1), noise(85, 2), noise(17, 3), maps([17, 2, 40, 60], 4));
         let value = |x: &[f32], w: &[f32], b: &[f32]| {
             let x = Maps { values: x.to_vec(), ..maps([5, 2, 40, 60], 1) };
-            dot(&forward(&x, w, Some(b), Finish::Nothing).values, &g.values)
+            dot(&forward(&x, w, Some(b)).values, &g.values)
         };
         check_gradient(&x.values, &by_input(&g, &w).values, |x| value(x, &w, &b));
         check_gradient(&w, &by_weights(&g, &x), |w| value(&x.values, w, &b));
