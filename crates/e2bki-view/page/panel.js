@@ -10,7 +10,8 @@ export function element(tag, text, attributes = {}) {
 }
 
 export const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
-export const number = (n) => n.toLocaleString("en");
+const grouped = new Intl.NumberFormat("en");
+export const number = (n) => grouped.format(n);
 const digits = (v, n = 4) => (v === null || v === undefined ? "–" : v.toFixed(n));
 
 function bar(name, share, color) {

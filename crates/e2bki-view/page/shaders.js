@@ -80,6 +80,19 @@ void main() {
   result = picking ? vec4(middle, 1.0) : vec4(paint, 1.0);
 }`;
 
+const PLAIN_VERTEX = `void main() { gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }`;
+const PLAIN_FRAGMENT = `
+precision highp float;
+uniform vec4 color;
+out vec4 result;
+void main() { result = color; }`;
+
+/// One colour, for lines and marks: the library's own material for this is many times larger, and is compiled before the first picture.
+export function plain(color, opacity = 1) {
+  const uniforms = { color: { value: [color >> 16, (color >> 8) & 255, color & 255].map((v) => v / 255).concat(opacity) } };
+  return new ShaderMaterial({ glslVersion: GLSL3, vertexShader: PLAIN_VERTEX, fragmentShader: PLAIN_FRAGMENT, uniforms, transparent: opacity < 1 });
+}
+
 /// The materials of one map, which share their uniforms: for ellipsoids and voxels, as bodies and as points.
 export function materials(uniforms) {
   const make = (defines) => new ShaderMaterial({ glslVersion: GLSL3, vertexShader: VERTEX, fragmentShader: FRAGMENT, uniforms, defines });

@@ -12,6 +12,7 @@ mod error;
 mod guard;
 mod live;
 mod pack;
+mod packed;
 mod points;
 mod report;
 mod request;

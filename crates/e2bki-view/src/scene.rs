@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use axum::body::Bytes;
 use e2bki::{Beliefs, ClassSet, Config, Mapper, PrimitiveState, SemanticMapper, Voxels};
 use serde_json::{Value, json};
 
 use crate::answer::{answer, belief};
 use crate::error::Result;
 use crate::pack::{self, Address, What};
+use crate::packed::Packed;
 use crate::points::RawPoints;
 use crate::tile::{Tile, entry};
 
@@ -47,7 +49,7 @@ type Shared = Arc<Mutex<Box<dyn SemanticMapper>>>;
 
 enum Content {
     /// A map of primitives that does not change.
-    Whole(Box<Mapper>),
+    Whole { map: Box<Mapper>, packed: Packed },
     /// What a running mapper sent so far.
     Growing { config: Box<Config>, snapshots: Mutex<BTreeMap<Tile, Arc<Snapshot>>> },
     /// The voxels of another method, by tile, and itself to be asked.
@@ -84,7 +86,7 @@ impl Scene {
             classes: map.classes().clone(),
             resolution: resolution.unwrap_or(map.config().resolution),
             frames: map.frames(),
-            content: Content::Whole(Box::new(map)),
+            content: Content::Whole { map: Box::new(map), packed: Packed::default() },
             tiles: Mutex::new(tiles),
             points: Mutex::default(),
             trajectory: Mutex::new(trajectory),
@@ -130,21 +132,22 @@ impl Scene {
     }
 
     /// The tile's bytes for the page; nothing where the map has no such tile.
-    pub(crate) fn pack(&self, map: u8, tile: Tile, what: What) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn pack(&self, map: u8, tile: Tile, what: What) -> Result<Option<Bytes>> {
         if what == What::Points {
-            return self.pack_points(map, tile);
+            return Ok(self.pack_points(map, tile)?.map(Bytes::from));
         }
         let Some(known) = lock(&self.tiles).get(&tile).copied() else { return Ok(None) };
         let at = Address { map, tile, version: known.version };
         let (part, next_id) = match (&self.content, what) {
             (Content::Other { voxels, places, .. }, _) => {
                 let listed = places.get(&tile).map_or(&[][..], Vec::as_slice);
-                return Ok((what == What::Voxels).then(|| pack::voxels(voxels, listed, known.heights, at)));
+                return Ok((what == What::Voxels).then(|| pack::voxels(voxels, listed, known.heights, at).into()));
             }
-            (Content::Whole(whole), What::Primitives) => {
-                return Ok(Some(pack::primitives(whole, known.heights, whole.next_id(), at)));
+            (Content::Whole { map: whole, packed }, What::Primitives) => {
+                let make = || pack::primitives(whole, known.heights, whole.next_id(), at);
+                return Ok(Some(packed.get(tile, make)));
             }
-            (Content::Whole(whole), _) => {
+            (Content::Whole { map: whole, .. }, _) => {
                 (self.part(whole.config(), states_in(whole, tile, known.heights), whole.next_id())?, 0)
             }
             (Content::Growing { config, snapshots }, _) => {
@@ -152,13 +155,24 @@ impl Scene {
                 (self.part(config, snapshot.states.clone(), snapshot.next_id)?, snapshot.next_id)
             }
         };
-        Ok(Some(if what == What::Primitives {
+        let bytes = if what == What::Primitives {
             pack::primitives(&part, known.heights, next_id, at)
         } else {
             let voxels = part.voxels(self.resolution)?;
             let all: Vec<u32> = (0..voxels.centers.len() as u32).collect();
             pack::voxels(&voxels, &all, known.heights, at)
-        }))
+        };
+        Ok(Some(bytes.into()))
+    }
+
+    /// Packs what a page asks for first before it does, as long as `wanted`.
+    pub(crate) fn prepare(&self, map: u8, wanted: impl Fn() -> bool) {
+        let Content::Whole { packed, .. } = &self.content else { return };
+        let tiles: Vec<Tile> = lock(&self.tiles).keys().copied().collect();
+        for tile in tiles.into_iter().take_while(|_| packed.has_room() && wanted()) {
+            // What cannot be packed says so when it is asked for.
+            drop(self.pack(map, tile, What::Primitives));
+        }
     }
 
     fn pack_points(&self, map: u8, tile: Tile) -> Result<Option<Vec<u8>>> {
@@ -177,7 +191,7 @@ impl Scene {
     /// Beliefs at places of a tile.
     fn beliefs(&self, tile: Tile, places: &[[f64; 3]]) -> Result<Beliefs> {
         Ok(match &self.content {
-            Content::Whole(map) => map.query(places),
+            Content::Whole { map, .. } => map.query(places),
             Content::Growing { .. } => self.part_at(tile)?.query(places),
             Content::Other { map, .. } => lock(map).query(places)?,
         })
@@ -187,7 +201,7 @@ impl Scene {
     pub(crate) fn answer(&self, at: [f64; 3]) -> Result<Value> {
         let tile = Tile::of(at[0], at[1]);
         Ok(match &self.content {
-            Content::Whole(map) => answer(map, at),
+            Content::Whole { map, .. } => answer(map, at),
             Content::Growing { .. } => answer(&self.part_at(tile)?, at),
             Content::Other { .. } => belief(&self.classes, &self.beliefs(tile, &[at])?, at),
         })
