@@ -47,6 +47,8 @@ const line = connect({
     state.maps[tile.map].take(tile);
     state.came = true;
     want();
+    // A browser that has just begun is slow to ask for pictures.
+    if (!renderer && here()) first();
   },
 });
 
@@ -338,8 +340,8 @@ function turn(now) {
     state.came = false;
     changed();
   }
-  if (state.recount) { state.recount = false; count(); }
   if (!renderer) { if (!waits(now)) first(); return; }
+  if (state.recount) { state.recount = false; count(); }
   if (!state.dirty) { pace.rest(now); return; }
   state.dirty = false;
   pace.picture(now, () => {
@@ -351,12 +353,13 @@ function turn(now) {
 /// The first picture; while it is looked at, the graphics card is made ready for the next.
 function first() {
   if (state.times.sketch) return;
+  count();
   const { clientWidth: width, clientHeight: height } = $("stage");
   cameras.resize(width / state.maps.length, height);
   sketch($("sketch"), state.maps, cameras.active, state.what, cameras.pixels(height));
   scaleBar(height);
   once("sketch");
-  requestAnimationFrame(() => { once("seen"); setTimeout(begun); });
+  requestAnimationFrame(() => setTimeout(begun));
 }
 
 function begun() {

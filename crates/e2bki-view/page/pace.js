@@ -3,6 +3,7 @@
 const FIRST = 4e5;       // most corners of the first picture: it has everything, as points
 const CALM = 250;        // ms without change after which a better picture is drawn
 const STILL = 400;       // ms that the better picture may take
+const LEAST = 1e6;       // corners of the better picture however slow the machine: near things are bodies, not dots
 const MOST = 40e6;
 
 /// Calls `done` when everything that was drawn so far is drawn indeed: what is asked of the graphics card is done later.
@@ -44,11 +45,11 @@ export class Pace {
     this.busy = 0;
     if (this.state.fixed || this.better || this.timing || now - this.before < CALM) return;
     this.better = true;
-    const budget = Math.min(MOST, STILL * this.rate);
-    if (budget > 1.2 * this.state.budget) this.draw(budget);
+    const budget = Math.min(MOST, Math.max(LEAST, STILL * this.rate)), begun = performance.now();
+    if (budget > 1.2 * this.state.budget) this.time(begun, this.draw(budget), () => {});
   }
 
-  /// How many corners a millisecond draws, of pictures that are not the first.
+  /// Follows how many corners are drawn in a millisecond.
   time(begun, used, done) {
     if (this.timing) return;
     this.timing = true;

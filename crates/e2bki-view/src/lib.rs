@@ -11,6 +11,7 @@ mod assets;
 mod error;
 mod guard;
 mod live;
+mod marks;
 mod pack;
 mod packed;
 mod points;
