@@ -2,7 +2,7 @@
 # The viewer and the report in a real browser. Needs node and Chromium (installed where the system lets us); where they cannot
 # be had, says so in one line and passes.
 #   scripts/test-viewer.sh [test [FOLDER]]       the tests; pictures go to FOLDER
-#   scripts/test-viewer.sh measure MAP [voxels]  time to the first picture, and per picture while moving
+#   scripts/test-viewer.sh measure MAP [primitives|voxels [ROUNDS]]  time to the first picture, and per picture while moving
 #   scripts/test-viewer.sh live DATASET [ROUNDS] what `map --view` costs the mapper
 #   scripts/test-viewer.sh picture FOLDER        a picture of the page
 set -euo pipefail

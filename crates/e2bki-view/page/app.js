@@ -177,6 +177,8 @@ function paint() {
   state.dirty = true;
 }
 
+const short = (v) => String(Number(v.toPrecision(2)));
+
 /// Counts what is loaded and what of it is shown; sets the range of the colours.
 function count() {
   const totals = new Map(), samples = [], mode = shared.mode.value;
@@ -207,9 +209,9 @@ function count() {
   const at = quantiles(samples);
   shared.range.value = mode === 5 ? [0, 1] : [at(0.02), Math.max(at(0.98), at(0.02) + 1e-4)];
   $("ramp").hidden = mode === 0;
-  const scale = mode === 4 ? 0.25 : 1;
-  $("ramp-low").textContent = mode === 5 ? "first" : "≤ " + (shared.range.value[0] * scale).toPrecision(2);
-  $("ramp-high").textContent = mode === 5 ? "last" : "≥ " + (shared.range.value[1] * scale).toPrecision(2);
+  const [low, high] = shared.range.value.map((v) => v * (mode === 4 ? 0.25 : 1));
+  const ends = mode === 5 ? ["first", "", "last"] : ["≤ " + short(low), short(low + 0.25 * (high - low)), "≥ " + short(high)];
+  ["low", "middle", "high"].forEach((end, i) => ($(`ramp-${end}`).textContent = ends[i]));
 }
 
 // --- what the user does -----------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 import { BoxGeometry, DataTexture, FloatType, IcosahedronGeometry, InstancedBufferAttribute, InstancedBufferGeometry, Line, BufferAttribute, BufferGeometry, Mesh, NearestFilter, Points, RGBAFormat, Scene, Sphere, Vector2, Vector3 } from "/three.js";
 import { materials, plain } from "/shaders.js";
 import { nearest } from "/order.js";
+import { visible } from "/panel.js";
 
 const LAYERS = ["primitives", "voxels", "points"];
 const SHAPES = { fine: welded(new IcosahedronGeometry(1, 1)), plain: welded(new IcosahedronGeometry(1, 0)), box: new BoxGeometry(1, 1, 1) };
@@ -66,7 +67,7 @@ export class MapView {
 
   /// What the program says of the map, at the beginning and after a lost connection.
   describe(about) {
-    this.about = about;
+    this.about = { ...about, classes: about.classes.map((c) => ({ ...c, color: visible(c.color) })) };
     this.asked.clear();
     about.asked?.forEach((t) => this.asked.set(`primitives ${t.x},${t.y}`, true));
     delete about.asked;

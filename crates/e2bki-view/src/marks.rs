@@ -10,9 +10,11 @@ use crate::tile::Tile;
 const MOST_MARKED: usize = 4096;
 /// Refinement changes primitives this near to new ones, metres.
 const AROUND_M: f64 = 2.0;
-/// Points that follow each other lie mostly at one place: so many are looked at together, as a ball around their box …
+/// Points that follow each other lie mostly at one place: so many are looked at together, as a ball around their box, …
 const TOGETHER: usize = 16;
-/// … of at most this radius, metres; others one by one.
+/// … or so few where that is too large …
+const FEW: usize = 4;
+/// … for this radius, metres, and one by one where that is too.
 const BALL_M: f64 = 4.0;
 /// Primitives lie at most this far above and below the points of their tile and of those around it, metres.
 const ABOVE_M: f64 = 4.0;
@@ -66,19 +68,40 @@ impl Marks {
     /// Marks the tiles that a frame of this number may have changed.
     pub(crate) fn add_frame(&mut self, frame: &Frame<'_>, number: u64, max_range: f64) {
         let far = max_range.min(e2bki::WORLD_LIMIT_M);
-        let mut run: Option<Run> = None;
+        let mut run = None;
         for points in frame.points.chunks(TOGETHER) {
-            let (middle, radius) = ball(points);
-            let distance = length(middle);
-            if radius <= BALL_M && distance + radius <= far {
-                self.follow(&mut run, frame.world_from_sensor.apply(middle), radius, number);
-                continue;
-            }
-            for point in points.iter().map(|p| p.map(f64::from)).filter(|p| length(*p) <= far) {
-                self.follow(&mut run, frame.world_from_sensor.apply(point), 0.0, number);
+            if !self.add_ball(&mut run, points, frame, number, far) {
+                for few in points.chunks(FEW) {
+                    if !self.add_ball(&mut run, few, frame, number, far) {
+                        self.add_points(&mut run, few, frame, number, far);
+                    }
+                }
             }
         }
         self.mark(run, number);
+    }
+
+    /// Adds points together where they lie at one place and are near enough.
+    fn add_ball(
+        &mut self,
+        run: &mut Option<Run>,
+        points: &[[f32; 3]],
+        frame: &Frame<'_>,
+        number: u64,
+        far: f64,
+    ) -> bool {
+        let (middle, radius) = ball(points);
+        let together = radius <= BALL_M && squared(middle) <= (far - radius).max(0.0).powi(2);
+        if together {
+            self.follow(run, frame.world_from_sensor.apply(middle), radius, number);
+        }
+        together
+    }
+
+    fn add_points(&mut self, run: &mut Option<Run>, points: &[[f32; 3]], frame: &Frame<'_>, number: u64, far: f64) {
+        for point in points.iter().map(|p| p.map(f64::from)).filter(|p| squared(*p) <= far * far) {
+            self.follow(run, frame.world_from_sensor.apply(point), 0.0, number);
+        }
     }
 
     /// Adds a place to a run of the same tiles, or marks those and begins another.
@@ -128,11 +151,11 @@ fn ball(points: &[[f32; 3]]) -> ([f64; 3], f64) {
         [low.into_iter().fold(f32::INFINITY, f32::min), high.into_iter().fold(f32::NEG_INFINITY, f32::max)]
             .map(f64::from)
     });
-    (ends.map(|[low, high]| 0.5 * (low + high)), length(ends.map(|[low, high]| 0.5 * (high - low))))
+    (ends.map(|[low, high]| 0.5 * (low + high)), squared(ends.map(|[low, high]| 0.5 * (high - low))).sqrt())
 }
 
-fn length([x, y, z]: [f64; 3]) -> f64 {
-    (x * x + y * y + z * z).sqrt()
+fn squared([x, y, z]: [f64; 3]) -> f64 {
+    x * x + y * y + z * z
 }
 
 #[cfg(test)]
@@ -164,7 +187,7 @@ mod tests {
         let mut marks = Marks::default();
         marks.add_frame(&frame, 5, far);
         let near = |around: f64| {
-            let used = points.iter().map(|p| p.map(f64::from)).filter(|p| length(*p) <= far);
+            let used = points.iter().map(|p| p.map(f64::from)).filter(|p| squared(*p) <= far * far);
             let places = used.map(|p| world_from_sensor.apply(p));
             places
                 .flat_map(|[x, y, z]| {
