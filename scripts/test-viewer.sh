@@ -29,7 +29,7 @@ if [ -z "${PROGRAM:-}" ]; then
 fi
 export PROGRAM CHROMIUM OUT=$work
 # Never for ever: a browser that hangs is ended.
-run() { timeout --kill-after=10 "${LIMIT:-1800}" node "scripts/viewer/$1.mjs" "${@:2}"; }
+run() { timeout --kill-after=10 "${LIMIT:-1800}" node "${scripts:-scripts/viewer}/$1.mjs" "${@:2}"; }
 
 case ${1:-test} in
     test)
@@ -43,7 +43,10 @@ case ${1:-test} in
         mkdir -p "${2:?a folder}"
         OUT=$(cd "$2" && pwd)
         "$PROGRAM" demo --out "$work/demo" > "$work/demo.txt"
-        MAP=$work/demo/map.e2bki run picture
+        # The page shows the name of the map as it was given.
+        scripts=$PWD/scripts/viewer
+        cd "$work"
+        MAP=demo/map.e2bki run picture
         ;;
     measure | live) run "$@" ;;
     *) echo "unknown: $1 (test, measure, live or picture)" >&2; exit 2 ;;

@@ -361,10 +361,13 @@ function first() {
   sketch($("sketch"), state.maps, cameras.active, state.what, cameras.pixels(height));
   scaleBar(height);
   once("sketch");
-  requestAnimationFrame(() => setTimeout(begun));
+  if (here()) once("whole");
+  requestAnimationFrame(() => setTimeout(() => {
+    try { beginDrawing(); } catch (error) { $("state").textContent = error.message; throw error; }
+  }));
 }
 
-function begun() {
+function beginDrawing() {
   const { canvas, context } = graphics();
   once("context");
   renderer = new WebGLRenderer({ canvas, context });

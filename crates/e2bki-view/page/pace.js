@@ -21,7 +21,7 @@ function finished(gl, done) {
 /// Draws with `draw(budget)`, which returns how many corners it drew; `state.budget` is what it may draw while the picture moves,
 /// `state.fixed` holds it.
 export class Pace {
-  constructor(state, gl, draw) { Object.assign(this, { state, gl, draw, before: 0, busy: 0, rate: 0, timing: false, better: false }); }
+  constructor(state, gl, draw) { Object.assign(this, { state, gl, draw, before: 0, busy: 0, rate: 0, timing: false, next: null, better: false }); }
 
   /// A map with so many things: all of them are to be seen in the first picture.
   begin(things) { if (!this.state.fixed) this.state.budget = Math.max(5e4, Math.min(FIRST, things)); }
@@ -49,14 +49,17 @@ export class Pace {
     if (budget > 1.2 * this.state.budget) this.time(begun, this.draw(budget), () => {});
   }
 
-  /// Follows how many corners are drawn in a millisecond.
+  /// Follows how many corners are drawn in a millisecond; of pictures that come meanwhile, only when the last of them is drawn.
   time(begun, used, done) {
-    if (this.timing) return;
+    if (this.timing) { this.next = done; return; }
     this.timing = true;
     finished(this.gl, () => {
       this.timing = false;
-      this.rate = used / Math.max(performance.now() - begun, 1);
+      if (used) this.rate = used / Math.max(performance.now() - begun, 1);
       done();
+      const { next } = this;
+      this.next = null;
+      if (next) this.time(0, 0, next);
     });
   }
 }
