@@ -14,7 +14,8 @@ import { Pace } from "/pace.js";
 
 let renderer = null, pace = null;   // not before the first picture, which needs neither
 const cameras = new Cameras($("stage"));
-const LOADING = 700;   // ms between pictures while a map comes in: drawing takes the time that taking it over needs
+// ms until the first picture, and between pictures, where a map takes that long to come in: drawing takes the time that loading needs.
+const FIRST = 1200, LOADING = 700;
 const shared = {
   mode: { value: 0 }, range: { value: [0, 1] }, threshold: { value: 1 }, time: { value: 1 }, pixels: { value: 1 }, flat_view: { value: false }, picking: { value: false },
 };
@@ -333,7 +334,7 @@ function scaleBar(height) {
 const here = () => state.maps.every((map) => map.complete(map.layer(state.what)));
 
 /// The first picture is worth waiting for, but not for ever.
-const waits = (now) => !state.times.hello || !(here() || now - state.times.hello > LOADING);
+const waits = (now) => !state.times.hello || !(here() || now - state.times.hello > FIRST);
 
 function turn(now) {
   requestAnimationFrame(turn);

@@ -21,10 +21,10 @@ const WAITING: usize = 64;
 /// Share of the run's time that the mapper's thread may spend on showing it.
 const SHARE: f64 = 0.01;
 /// Share of the processors' time that may go into packing tiles for browsers, as the mapper uses all of them.
-const PACKING: f64 = 0.015;
+const PACKING: f64 = 0.01;
 /// What the first tiles are thought to take to pack, and the time that is granted for them.
 const GUESS: Duration = Duration::from_millis(5);
-const GRANTED: Duration = Duration::from_secs(2);
+const GRANTED: Duration = Duration::from_secs(1);
 /// Nothing is shown more often than this: eyes see no more, and a tile is sent whole.
 const PAUSE: Duration = Duration::from_millis(250);
 
