@@ -2,7 +2,7 @@
 # The viewer and the report in a real browser. Needs node and Chromium (installed where the system lets us); where they cannot
 # be had, says so in one line and passes.
 #   scripts/test-viewer.sh [test [FOLDER]]       the tests; pictures go to FOLDER
-#   scripts/test-viewer.sh measure MAP [voxels]  time to the first picture, and per picture while moving
+#   scripts/test-viewer.sh measure MAP [primitives|voxels [ROUNDS]]  time to the first picture, and per picture while moving
 #   scripts/test-viewer.sh live DATASET [ROUNDS] what `map --view` costs the mapper
 #   scripts/test-viewer.sh picture FOLDER        a picture of the page
 set -euo pipefail
@@ -29,7 +29,7 @@ if [ -z "${PROGRAM:-}" ]; then
 fi
 export PROGRAM CHROMIUM OUT=$work
 # Never for ever: a browser that hangs is ended.
-run() { timeout --kill-after=10 "${LIMIT:-1800}" node "scripts/viewer/$1.mjs" "${@:2}"; }
+run() { timeout --kill-after=10 "${LIMIT:-1800}" node "${scripts:-scripts/viewer}/$1.mjs" "${@:2}"; }
 
 case ${1:-test} in
     test)
@@ -43,7 +43,10 @@ case ${1:-test} in
         mkdir -p "${2:?a folder}"
         OUT=$(cd "$2" && pwd)
         "$PROGRAM" demo --out "$work/demo" > "$work/demo.txt"
-        MAP=$work/demo/map.e2bki run picture
+        # The page shows the name of the map as it was given.
+        scripts=$PWD/scripts/viewer
+        cd "$work"
+        MAP=demo/map.e2bki run picture
         ;;
     measure | live) run "$@" ;;
     *) echo "unknown: $1 (test, measure, live or picture)" >&2; exit 2 ;;

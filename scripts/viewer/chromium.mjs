@@ -12,7 +12,7 @@ const FLAGS = [
   "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist",
 ];
 
-const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+export const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 function within(promise, what) {
   let timer;
   const late = new Promise((_, failed) => (timer = setTimeout(() => failed(new Error(`${what}: nothing after ${PATIENCE / 1000} s`)), PATIENCE)));
@@ -98,7 +98,8 @@ class Page {
 
   /// Waits until a function gives something true in the page.
   async until(test, ...words) {
-    for (const begun = Date.now(); Date.now() - begun < PATIENCE; await pause(20)) if (await this.evaluate(test, ...words)) return;
+    const said = `async (...words) => Boolean(await (${test})(...words))`;   // whatever it gives need not be sent
+    for (const begun = Date.now(); Date.now() - begun < PATIENCE; await pause(20)) if (await this.evaluate(said, ...words)) return;
     throw new Error(`not within ${PATIENCE / 1000} s: ${test}`);
   }
 

@@ -32,6 +32,7 @@ export function serve(...words) {
 }
 
 export const launch = () => start(CHROMIUM);
+export { pause } from "./chromium.mjs";
 
 /// Everything that is asked for is loaded, counted and drawn.
 export const ready = (page) => page.until(() => window.viewer?.ready());

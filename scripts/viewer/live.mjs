@@ -1,18 +1,32 @@
 // What `--view` costs the mapper: runs with and without it in turn, a client asking for every tile that changes, as the page
-// does; it draws nothing, as drawing without a graphics card would take the mapper's cores. Usage: scripts/test-viewer.sh live
-// DATASET [ROUNDS]
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+// does; it draws nothing, as drawing without a graphics card would take the mapper's cores. Processor time is compared beside the
+// clock, which everything else on the machine moves too. Usage: scripts/test-viewer.sh live DATASET [ROUNDS]
+import { execFileSync, spawn } from "node:child_process";
+import { open as openFile, readFileSync } from "node:fs";
 import { OUT, PROGRAM, launch, open, serve } from "./harness.mjs";
 
 const [dataset, rounds = "5"] = process.argv.slice(2);
+// A pipe: the program waits until somebody reads, which is when the last frame is in the map.
 const numbers = `${OUT}/map.json`, words = ["map", dataset, "--json", numbers];
-const seconds = () => JSON.parse(readFileSync(numbers)).seconds;
+execFileSync("mkfifo", [numbers]);
+const TICKS = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
 const browser = launch();
 
-function plain() {
-  execFileSync(PROGRAM, words, { stdio: "ignore" });
-  return seconds();
+/// Seconds of the run by the clock, of all processors, and of the thread that maps.
+function mapped({ pid }) {
+  return new Promise((done, failed) => openFile(numbers, (error, file) => {
+    if (error) { failed(error); return; }
+    const [user, system] = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/.*\) /, "").split(" ").slice(11, 13).map(Number);
+    const thread = Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e9;
+    done({ clock: JSON.parse(readFileSync(file)).seconds, processors: (user + system) / TICKS, thread });
+  }));
+}
+
+async function plain() {
+  const child = spawn(PROGRAM, words, { stdio: "ignore" }), ended = new Promise((done) => child.on("exit", done));
+  const took = await mapped(child);
+  await ended;
+  return took;
 }
 
 /// Runs in a page of the program that is only text.
@@ -45,31 +59,34 @@ const client = () => new Promise((finished) => {
 });
 
 async function watched() {
-  const program = serve(...words, "--view", "--port", "0"), page = await open(browser, `${await program.url}LICENSE.three.txt`);
+  const program = serve(...words, "--view", "--port", "0"), took = mapped(program.child);
+  const page = await open(browser, `${await program.url}LICENSE.three.txt`);
   await page.evaluate(`() => { window.bytes = null; (${client})().then((bytes) => (window.bytes = bytes)); }`);
+  const times = await took;
   await page.until(() => window.bytes !== null);
   const bytes = await page.evaluate(() => window.bytes);
   const line = program.text.match(/viewer: .*/)?.[0];
   await page.close();
   await program.end();
-  return [seconds(), bytes, line];
+  return [times, `${line}; ${(bytes / 1e6).toFixed(1)} MB to the client`];
 }
 
 const without = [], live = [];
-let told;
+const show = ({ clock, processors, thread }) => `${clock.toFixed(2)} s (${processors.toFixed(2)} s of all processors, ${thread.toFixed(2)} s of the mapping thread)`;
 try {
   for (let round = 1; round <= Number(rounds); round++) {
-    without.push(plain());
-    const [took, bytes, line] = await watched();
-    live.push(took);
-    told = `${line}; ${(bytes / 1e6).toFixed(1)} MB to the client`;
-    console.log(`round ${round}: ${without.at(-1).toFixed(2)} s without, ${took.toFixed(2)} s with`);
+    without.push(await plain());
+    const [times, told] = await watched();
+    live.push(times);
+    console.log(`round ${round}: ${show(without.at(-1))} without, ${show(times)} with\n  ${told}`);
   }
 } finally {
   await browser.close();
 }
 const median = (all) => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)];
-console.log(told);
 for (const [name, of] of [["best", (all) => Math.min(...all)], ["median", median]]) {
-  console.log(`${name} of ${rounds}: ${of(without).toFixed(2)} s without, ${of(live).toFixed(2)} s with: ${(100 * (of(live) / of(without) - 1)).toFixed(1)} % more`);
+  for (const what of ["clock", "processors", "thread"]) {
+    const [a, b] = [without, live].map((runs) => of(runs.map((run) => run[what])));
+    console.log(`${name} of ${rounds}, ${what}: ${a.toFixed(2)} s without, ${b.toFixed(2)} s with: ${(100 * (b / a - 1)).toFixed(1)} % more`);
+  }
 }

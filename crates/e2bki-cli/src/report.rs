@@ -1,5 +1,6 @@
 //! `--report`: what a run found and made, as one HTML file.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -60,8 +61,9 @@ pub(crate) fn from_above(report: &mut Report, map: &dyn SemanticMapper, trajecto
     let uncertain = pictures::bev(&cells, trajectory, |b| heat(b.uncertainty() / TOP));
     let width = |values: fn(f64, f64) -> f64, from: f64| cells.centers.iter().map(|c| c[0]).fold(from, values);
     let wide_m = width(f64::max, f64::NEG_INFINITY) - width(f64::min, f64::INFINITY) + cells.resolution;
-    let names = classes.names().iter().cloned().zip(classes.colors().iter().copied()).collect();
-    report.picture("Classes (white: where the sensor went)", &semantic, Some(&Legend::Classes(names)), Some(wide_m))?;
+    let way = if trajectory.is_empty() { "" } else { " (white: where the sensor went)" };
+    let legend = seen(classes, cells.beliefs.iter().filter_map(|b| b.label()));
+    report.picture(&format!("Classes{way}"), &semantic, Some(&legend), Some(wide_m))?;
     let ramp = Legend::Ramp {
         colors: (0..=8).map(|i| heat(f64::from(i) / 8.0)).collect(),
         low: "sure (u = 0)".into(),
@@ -69,6 +71,12 @@ pub(crate) fn from_above(report: &mut Report, map: &dyn SemanticMapper, trajecto
     };
     report.picture("Uncertainty u = u_sem + u_spa", &uncertain, Some(&ramp), Some(wide_m))?;
     Ok(())
+}
+
+/// What the colours mean of the classes that are to be seen.
+pub(crate) fn seen(classes: &ClassSet, labels: impl Iterator<Item = usize>) -> Legend {
+    let labels: BTreeSet<usize> = labels.collect();
+    Legend::Classes(labels.into_iter().map(|i| (classes.names()[i].clone(), classes.colors()[i])).collect())
 }
 
 /// Milliseconds per frame of each stage.

@@ -1,25 +1,31 @@
 // The viewer: what the program sends is drawn, what the user does decides what is asked for.
-import { Color, GridHelper, MeshBasicMaterial, Mesh, SphereGeometry, Vector3, WebGLRenderer } from "/three.js";
+import { Color, GridHelper, Mesh, SphereGeometry, Vector2, Vector3, WebGLRenderer } from "/three.js";
 import { connect } from "/connection.js";
+import { graphics } from "/context.js";
+import { sketch } from "/sketch.js";
 import { Cameras } from "/camera.js";
 import { $, css, element, number, showBeliefs } from "/panel.js";
 import { pick as pickFrom } from "/pick.js";
 import { counted, quantiles } from "/count.js";
-import { MapView, TILE, decode } from "/tiles.js";
+import { MapView, decode } from "/tiles.js";
+import { TILE, UNDER_WAY, middle } from "/order.js";
+import { plain } from "/shaders.js";
+import { Pace } from "/pace.js";
 
-const canvas = $("canvas");
-const renderer = new WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: false });
-renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
-renderer.setClearColor(new Color(0x16191d));
-renderer.setScissorTest(true);
-const cameras = new Cameras(canvas);
+let renderer = null, pace = null;   // not before the first picture, which needs neither
+const cameras = new Cameras($("stage"));
+// ms until the first picture, and between pictures, where a map takes that long to come in: drawing takes the time that loading needs.
+const FIRST = 1200, LOADING = 700;
 const shared = {
   mode: { value: 0 }, range: { value: [0, 1] }, threshold: { value: 1 }, time: { value: 1 }, pixels: { value: 1 }, flat_view: { value: false }, picking: { value: false },
 };
 let markers = [];
-const state = { show: null, maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 2e6, fixed: false, firstTile: null, firstDrawn: null, complete: null, playing: null, playMs: 12_000, live: false };
-const pick = (x, y) => (state.maps.length ? pickFrom({ renderer, cameras, shared, maps: state.maps }, x, y) : null);
+const state = { show: null, maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 2e6, fixed: false, complete: null, times: { script: performance.now() }, playing: null, playMs: 12_000, live: false };
+const pick = (x, y) => (renderer && state.maps.length ? pickFrom({ renderer, cameras, shared, maps: state.maps }, x, y) : null);
 let beliefs = [], asking = 0;
+
+/// When something was there for the first time, ms since the page was asked for.
+function once(name) { state.times[name] ??= performance.now(); }
 
 // --- what the program says -------------------------------------------------------------------------------------------
 const line = connect({
@@ -38,10 +44,12 @@ const line = connect({
   },
   bytes(buffer) {
     const tile = decode(buffer);
-    state.firstTile ??= performance.now();
+    once("tile");
     state.maps[tile.map].take(tile);
-    state.recount = true;
-    state.dirty = true;
+    state.came = true;
+    want();
+    // A browser that has just begun is slow to ask for pictures.
+    if (!renderer && here()) first();
   },
 });
 
@@ -55,6 +63,7 @@ function changes(map, { tiles = [], points = [] }) {
 function offer() { $("what").querySelector('[data-value="points"]').disabled = state.maps.every((map) => !map.scanned.size); }
 
 function hello(message) {
+  once("hello");
   state.live = message.live;
   if (message.show === state.show) message.maps.forEach((about, i) => state.maps[i].describe(about));
   else begin(message);
@@ -70,7 +79,7 @@ function begin(message) {
   state.maps.forEach((map) => map.dispose());
   Object.assign(state, { show: message.show, complete: null, maps: message.maps.map((about, i) => new MapView(i, about, origin, shared)) });
   markers = state.maps.map((map) => {
-    const marker = new Mesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial({ color: 0xffffff, depthTest: false, transparent: true, opacity: 0.85 }));
+    const marker = new Mesh(new SphereGeometry(1, 16, 12), Object.assign(plain(0xffffff, 0.85), { depthTest: false }));
     marker.visible = false;
     marker.renderOrder = 1;
     map.scene.add(marker, grid());
@@ -83,24 +92,18 @@ function begin(message) {
     return name;
   }));
   if (!sameView) home();
+  pace?.begin(things());
   legend();
+  want();
 }
 
 function grid() {
-  const lines = new GridHelper(640, 20, 0x39414b, 0x262c33);
+  const lines = new GridHelper(640, 20);
+  lines.material = plain(0x262c33);
   lines.rotation.x = Math.PI / 2;
   const low = state.maps.flatMap((map) => map.about.tiles).map((t) => t[4]);
   lines.position.z = low.length ? Math.min(...low) - state.maps[0].origin[2] - 0.5 : -3;
   return lines;
-}
-
-/// The middle of the primitives, by tile.
-function middle(maps) {
-  const sum = [0, 0, 0, 0];
-  for (const [x, y, , count, low, high] of maps.flatMap((about) => about.tiles)) {
-    [(x + 0.5) * TILE, (y + 0.5) * TILE, (low + high) / 2, 1].forEach((v, i) => (sum[i] += v * count));
-  }
-  return sum[3] ? sum.slice(0, 3).map((v) => v / sum[3]) : maps[0].trajectory[0] ?? [0, 0, 0];
 }
 
 /// Starts where something is: at the way of the sensor, else in the middle of the nearest tile to the middle.
@@ -175,6 +178,8 @@ function paint() {
   state.dirty = true;
 }
 
+const short = (v) => String(Number(v.toPrecision(2)));
+
 /// Counts what is loaded and what of it is shown; sets the range of the colours.
 function count() {
   const totals = new Map(), samples = [], mode = shared.mode.value;
@@ -196,7 +201,7 @@ function count() {
     row.classList.toggle("empty", total === 0);
   }
   const sum = (of) => state.maps.reduce((n, map) => n + of(map, map.layer(state.what)), 0);
-  const done = state.maps.every((map) => map.complete(map.layer(state.what)));
+  const done = here();
   const tiles = sum((map, what) => map.tiles(what).size), have = sum((map, what) => map.loaded[what].size);
   const layers = new Set(state.maps.map((map) => NAMES[map.layer(state.what)])), name = [...layers].join(" and ");
   $("counts").textContent = `${number(shown)} of ${number(all)} ${name} shown` + (done ? "" : ` · tile ${have} of ${tiles}`);
@@ -205,9 +210,9 @@ function count() {
   const at = quantiles(samples);
   shared.range.value = mode === 5 ? [0, 1] : [at(0.02), Math.max(at(0.98), at(0.02) + 1e-4)];
   $("ramp").hidden = mode === 0;
-  const scale = mode === 4 ? 0.25 : 1;
-  $("ramp-low").textContent = mode === 5 ? "first" : "≤ " + (shared.range.value[0] * scale).toPrecision(2);
-  $("ramp-high").textContent = mode === 5 ? "last" : "≥ " + (shared.range.value[1] * scale).toPrecision(2);
+  const [low, high] = shared.range.value.map((v) => v * (mode === 4 ? 0.25 : 1));
+  const ends = mode === 5 ? ["first", "", "last"] : ["≤ " + short(low), short(low + 0.25 * (high - low)), "≥ " + short(high)];
+  ["low", "middle", "high"].forEach((end, i) => ($(`ramp-${end}`).textContent = ends[i]));
 }
 
 // --- what the user does -----------------------------------------------------------------------------------------------
@@ -241,7 +246,7 @@ $("home").onclick = home;
 $("close").onclick = () => { $("belief").hidden = true; markers.forEach((m) => (m.visible = false)); state.dirty = true; };
 $("shot").onclick = () => {
   draw();
-  canvas.toBlob((blob) => {
+  renderer.domElement.toBlob((blob) => {
     const link = element("a", undefined, { href: URL.createObjectURL(blob), download: "e2bki.png" });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
@@ -261,8 +266,8 @@ for (const controls of Object.values(cameras.controls)) controls.addEventListene
 addEventListener("resize", () => (state.dirty = true));
 
 let pressed = null;
-canvas.addEventListener("pointerdown", (event) => (pressed = [event.clientX, event.clientY]));
-canvas.addEventListener("pointerup", (event) => {
+$("stage").addEventListener("pointerdown", (event) => (pressed = [event.clientX, event.clientY]));
+$("stage").addEventListener("pointerup", (event) => {
   if (event.button === 0 && pressed && Math.hypot(event.clientX - pressed[0], event.clientY - pressed[1]) < 4) click(event.clientX, event.clientY);
 });
 
@@ -285,10 +290,19 @@ function ask(at) {
   state.dirty = true;
 }
 
+/// Asks for what is missing, shared between the maps.
+function want() {
+  const most = Math.floor(UNDER_WAY / state.maps.length);
+  for (const map of state.maps) map.want(map.layer(state.what), cameras.target, most, line.send);
+}
+
+/// How many things the maps hold.
+const things = () => state.maps.flatMap((map) => [...map.tiles(map.layer(state.what)).values()]).reduce((sum, tile) => sum + tile.count, 0);
+
 // --- drawing ----------------------------------------------------------------------------------------------------------
-function draw() {
-  const { clientWidth: width, clientHeight: height } = $("stage");
-  renderer.setSize(width, height, false);
+function draw(budget = state.budget) {
+  const { clientWidth: width, clientHeight: height } = $("stage"), size = renderer.getSize(new Vector2());
+  if (size.x !== width || size.y !== height) renderer.setSize(width, height, false);
   const count = Math.max(1, state.maps.length), part = width / count;
   cameras.resize(part, height);
   shared.flat_view.value = cameras.top;
@@ -296,7 +310,7 @@ function draw() {
   const eye = cameras.active.position;
   state.used = 0;
   state.maps.forEach((map, i) => {
-    state.used += map.detail(map.layer(state.what), eye, cameras.top, state.budget / count);
+    state.used += map.detail(map.layer(state.what), eye, cameras.top, budget / count);
     // The mark of the place that was asked about is the same size at any distance.
     const near = cameras.top ? 1 : markers[i].position.distanceTo(eye);
     markers[i].scale.setScalar((7 * near) / cameras.pixels(height));
@@ -305,6 +319,7 @@ function draw() {
     renderer.render(map.scene, cameras.active);
   });
   scaleBar(height);
+  return state.used;
 }
 
 function scaleBar(height) {
@@ -315,26 +330,59 @@ function scaleBar(height) {
   $("scale").firstChild.textContent = `${Number(length.toPrecision(2))} m` + (cameras.top ? "" : " at the centre");
 }
 
-let before = 0, busy = 0;
+/// Everything that is asked for has come.
+const here = () => state.maps.every((map) => map.complete(map.layer(state.what)));
+
+/// The first picture is worth waiting for, but not for ever.
+const waits = (now) => !state.times.hello || !(here() || now - state.times.hello > FIRST);
+
 function turn(now) {
   requestAnimationFrame(turn);
-  for (const map of state.maps) map.want(map.layer(state.what), cameras.target, line.send);
+  want();
+  if (state.came && (here() || now - Math.max(pace?.before ?? 0, state.times.hello) > LOADING)) {
+    state.came = false;
+    changed();
+  }
+  if (!renderer) { if (!waits(now)) first(); return; }
   if (state.recount) { state.recount = false; count(); }
-  if (!state.dirty) { busy = 0; return; }
+  if (!state.dirty) { pace.rest(now); return; }
   state.dirty = false;
-  draw();
-  if (state.firstTile && !state.firstDrawn) requestAnimationFrame((when) => (state.firstDrawn ??= when));
-  // While the picture moves, fewer corners where the machine is slow and more where it is quick.
-  busy = busy ? 0.8 * busy + 0.2 * Math.min(now - before, 2000) : 16;
-  before = now;
-  if (state.fixed) return;
-  if (busy > 50) { state.budget = Math.max(5e4, state.budget * Math.min(0.8, Math.max(0.4, 50 / busy))); }
-  else if (busy < 22 && state.budget < 40e6 && state.used > 0.7 * state.budget) { state.budget *= 1.1; state.dirty = true; }
+  pace.picture(now, () => {
+    $("sketch").hidden = true;
+    if (state.complete !== null) once("drawn");
+  });
+}
+
+/// The first picture; while it is looked at, the graphics card is made ready for the next.
+function first() {
+  if (state.times.sketch) return;
+  count();
+  const { clientWidth: width, clientHeight: height } = $("stage");
+  cameras.resize(width / state.maps.length, height);
+  sketch($("sketch"), state.maps, cameras.active, state.what, cameras.pixels(height));
+  scaleBar(height);
+  once("sketch");
+  if (here()) once("whole");
+  requestAnimationFrame(() => setTimeout(() => {
+    try { beginDrawing(); } catch (error) { $("state").textContent = error.message; throw error; }
+  }));
+}
+
+function beginDrawing() {
+  const { canvas, context } = graphics();
+  once("context");
+  renderer = new WebGLRenderer({ canvas, context });
+  renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+  renderer.setClearColor(new Color(0x16191d));
+  renderer.setScissorTest(true);
+  pace = new Pace(state, context, draw);
+  pace.begin(things());
+  state.dirty = true;
 }
 requestAnimationFrame(turn);
 
 /// Whether everything that is asked for is here, counted and drawn.
-const ready = () => state.maps.length > 0 && state.complete !== null && !state.dirty && !state.recount;
+const ready = () => state.maps.length > 0 && $("sketch").hidden && state.complete !== null && !state.dirty && !state.recount && !state.came;
 
 // For tests and for the curious.
-window.viewer = { ready, state, cameras, shared, ask, pick, draw, renderer, maps: () => state.maps };
+window.viewer = { ready, state, cameras, shared, ask, pick, draw, get renderer() { return renderer; }, maps: () => state.maps };

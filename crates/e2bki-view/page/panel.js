@@ -9,8 +9,15 @@ export function element(tag, text, attributes = {}) {
   return made;
 }
 
+/// A colour that is seen on the dark ground: dark ones are mixed with white.
+export function visible(color) {
+  const light = (0.3 * color[0] + 0.59 * color[1] + 0.11 * color[2]) / 255, white = Math.max(0, (0.34 - light) / (1 - light));
+  return color.map((v) => Math.round(v + (255 - v) * white));
+}
+
 export const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
-export const number = (n) => n.toLocaleString("en");
+const grouped = new Intl.NumberFormat("en");
+export const number = (n) => grouped.format(n);
 const digits = (v, n = 4) => (v === null || v === undefined ? "–" : v.toFixed(n));
 
 function bar(name, share, color) {

@@ -12,7 +12,7 @@ export function pick({ renderer, cameras, shared, maps }, x, y) {
   camera.setViewOffset(part, height, x - side * part - (AIM - 1) / 2, y - (AIM - 1) / 2, AIM, AIM);
   shared.picking.value = true;
   const map = maps[side];
-  map.scene.children.filter((c) => !c.material?.isShaderMaterial).forEach((c) => { c.userData.was = c.visible; c.visible = false; });
+  map.scene.children.filter((c) => !c.userData.tile).forEach((c) => { c.userData.was = c.visible; c.visible = false; });
   renderer.setRenderTarget(spot);
   renderer.setClearAlpha(0);
   renderer.clear();

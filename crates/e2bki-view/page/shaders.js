@@ -23,7 +23,7 @@ out vec3 middle;
 vec3 turned(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v); }
 
 vec3 heat(float t) {
-  vec3 a = vec3(68.0, 1.0, 84.0), b = vec3(59.0, 82.0, 139.0), c = vec3(33.0, 145.0, 140.0), d = vec3(94.0, 201.0, 98.0), e = vec3(253.0, 231.0, 37.0);
+  vec3 a = vec3(84.0, 24.0, 108.0), b = vec3(59.0, 82.0, 139.0), c = vec3(33.0, 145.0, 140.0), d = vec3(94.0, 201.0, 98.0), e = vec3(253.0, 231.0, 37.0);
   t = clamp(t, 0.0, 1.0) * 4.0;
   vec3 mixed = t < 1.0 ? mix(a, b, t) : t < 2.0 ? mix(b, c, t - 1.0) : t < 3.0 ? mix(c, d, t - 2.0) : mix(d, e, t - 3.0);
   return mixed / 255.0;
@@ -39,7 +39,9 @@ void main() {
     return;
   }
   float shown = mode == 1 ? value.x : mode == 2 ? value.y : mode == 3 ? value.z : mode == 4 ? value.w : age;
-  vec3 color = mode == 0 ? known.rgb : heat((shown - range.x) / max(range.y - range.x, 1e-9));
+  float along = clamp((shown - range.x) / max(range.y - range.x, 1e-9), 0.0, 1.0);
+  // Most of a map is quite sure: by the root, the few levels of sureness are told apart too.
+  vec3 color = mode == 0 ? known.rgb : heat(mode == 5 ? along : sqrt(along));
 #ifdef POINT
   vec4 seen = viewMatrix * vec4(middle, 1.0);
   gl_Position = projectionMatrix * seen;
@@ -62,7 +64,7 @@ void main() {
   vec3 up = normal;
   #endif
   gl_Position = projectionMatrix * viewMatrix * vec4(middle + offset, 1.0);
-  float light = 0.62 + 0.3 * up.z + 0.12 * up.x - 0.06 * up.y;
+  float light = 0.7 + 0.24 * up.z + 0.12 * up.x - 0.06 * up.y;
 #endif
   paint = color * light;
 }`;
@@ -79,6 +81,19 @@ void main() {
 #endif
   result = picking ? vec4(middle, 1.0) : vec4(paint, 1.0);
 }`;
+
+const PLAIN_VERTEX = `void main() { gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }`;
+const PLAIN_FRAGMENT = `
+precision highp float;
+uniform vec4 color;
+out vec4 result;
+void main() { result = color; }`;
+
+/// One colour, for lines and marks: the library's own material for this is many times larger, and is compiled before the first picture.
+export function plain(color, opacity = 1) {
+  const uniforms = { color: { value: [color >> 16, (color >> 8) & 255, color & 255].map((v) => v / 255).concat(opacity) } };
+  return new ShaderMaterial({ glslVersion: GLSL3, vertexShader: PLAIN_VERTEX, fragmentShader: PLAIN_FRAGMENT, uniforms, transparent: opacity < 1 });
+}
 
 /// The materials of one map, which share their uniforms: for ellipsoids and voxels, as bodies and as points.
 export function materials(uniforms) {

@@ -1,10 +1,10 @@
 // Tiles of a map: asked for nearest first, drawn as bodies near by and as points far away.
-import { BoxGeometry, DataTexture, FloatType, IcosahedronGeometry, InstancedBufferAttribute, InstancedBufferGeometry, Line, LineBasicMaterial, BufferAttribute, BufferGeometry, Mesh, NearestFilter, Points, RGBAFormat, Scene, Sphere, Vector2, Vector3 } from "/three.js";
-import { materials } from "/shaders.js";
+import { BoxGeometry, DataTexture, FloatType, IcosahedronGeometry, InstancedBufferAttribute, InstancedBufferGeometry, Line, BufferAttribute, BufferGeometry, Mesh, NearestFilter, Points, RGBAFormat, Scene, Sphere, Vector2, Vector3 } from "/three.js";
+import { materials, plain } from "/shaders.js";
+import { nearest } from "/order.js";
+import { visible } from "/panel.js";
 
-export const TILE = 32;
 const LAYERS = ["primitives", "voxels", "points"];
-const UNDER_WAY = 6;           // requests at a time
 const SHAPES = { fine: welded(new IcosahedronGeometry(1, 1)), plain: welded(new IcosahedronGeometry(1, 0)), box: new BoxGeometry(1, 1, 1) };
 // How far each shape is drawn, metres.
 const REACH = { primitives: [["fine", 40], ["plain", 160], ["point", Infinity]], voxels: [["box", 150], ["point", Infinity]], points: [["point", Infinity]] };
@@ -59,7 +59,7 @@ export class MapView {
     this.texture.minFilter = this.texture.magFilter = NearestFilter;
     this.uniforms = { ...shared, classes: { value: this.texture }, side: { value: about.resolution } };
     this.materials = materials(this.uniforms);
-    this.path = new Line(new BufferGeometry(), new LineBasicMaterial({ color: 0xffffff }));
+    this.path = new Line(new BufferGeometry(), plain(0xffffff));
     this.path.frustumCulled = false;
     this.scene.add(this.path);
     this.describe(about);
@@ -67,8 +67,10 @@ export class MapView {
 
   /// What the program says of the map, at the beginning and after a lost connection.
   describe(about) {
-    this.about = about;
+    this.about = { ...about, classes: about.classes.map((c) => ({ ...c, color: visible(c.color) })) };
     this.asked.clear();
+    about.asked?.forEach((t) => this.asked.set(`primitives ${t.x},${t.y}`, true));
+    delete about.asked;
     about.tiles.forEach((entry) => this.changed(entry));
     about.points.forEach((entry) => this.changed(entry, "points"));
     this.trajectory = about.trajectory.slice();
@@ -95,19 +97,15 @@ export class MapView {
   /// Shows the way of the sensor up to a share of the run.
   until(time) { this.path.geometry.setDrawRange(0, Math.ceil(time * this.trajectory.length)); }
 
-  /// Asks for the nearest tiles that are missing or out of date.
-  want(what, target, send) {
-    if (this.asked.size >= UNDER_WAY) return;
-    const middle = (t) => (t.x + 0.5) * TILE - this.origin[0] - target.x;
-    const far = (t) => Math.hypot(middle(t), (t.y + 0.5) * TILE - this.origin[1] - target.y);
+  /// Asks for the nearest tiles that are missing or out of date, so that no more than `most` are under way.
+  want(what, target, most, send) {
+    if (this.asked.size >= most) return;
     const missing = [];
     for (const [key, t] of this.tiles(what)) {
-      const have = this.loaded[what].get(key);
-      if ((!have || have.version !== t.version) && !this.asked.has(`${what} ${key}`)) missing.push([far(t), key, t]);
+      if (this.loaded[what].get(key)?.version !== t.version && !this.asked.has(`${what} ${key}`)) missing.push(t);
     }
-    missing.sort((a, b) => a[0] - b[0]);
-    for (const [, key, t] of missing.slice(0, UNDER_WAY - this.asked.size)) {
-      if (send({ kind: "tile", map: this.index, what, tile: [t.x, t.y] })) this.asked.set(`${what} ${key}`, true);
+    for (const t of nearest(missing, this.origin[0] + target.x, this.origin[1] + target.y).slice(0, most - this.asked.size)) {
+      if (send({ kind: "tile", map: this.index, what, tile: [t.x, t.y] })) this.asked.set(`${what} ${t.x},${t.y}`, true);
     }
   }
 
@@ -135,7 +133,7 @@ export class MapView {
       // Points are corners of one shape: to repeat a shape of one corner costs as much as to repeat one of forty.
       const points = shape === "point", geometry = points ? new BufferGeometry() : new InstancedBufferGeometry();
       const attributes = points ? columns(tile, BufferAttribute) : repeated, base = points ? { position: attributes.place } : SHAPES[shape].attributes;
-      if (!points) geometry.index = SHAPES[shape].index;
+      if (!points) { geometry.index = SHAPES[shape].index; geometry.instanceCount = tile.count; }
       for (const name of ["position", "normal"]) if (base[name]) geometry.setAttribute(name, base[name]);
       for (const name in attributes) geometry.setAttribute(name, attributes[name]);
       geometry.boundingSphere = tile.ball;
@@ -143,6 +141,7 @@ export class MapView {
       const body = points ? new Points(geometry, material) : new Mesh(geometry, material);
       body.position.set(...tile.origin.map((v, i) => v - this.origin[i]));
       body.visible = false;
+      body.userData.tile = true;
       tile.levels[shape] = body;
       this.scene.add(body);
     }
@@ -161,7 +160,8 @@ export class MapView {
     this.path.geometry.dispose();
   }
 
-  /// Chooses how each tile is drawn, nearest first, so that no more corners are drawn than the machine keeps up with.
+  /// Chooses how each tile is drawn, so that no more corners are drawn than the machine keeps up with: everything as points,
+  /// then the nearest as bodies.
   detail(what, eye, top, budget) {
     for (const other of LAYERS) if (other !== what) for (const tile of this.loaded[other].values()) for (const body of Object.values(tile.levels)) body.visible = false;
     const near = [...this.loaded[what].values()].filter((tile) => tile.count);
@@ -170,20 +170,19 @@ export class MapView {
       tile.far = top ? 0 : Math.max(0, tile.ball.center.clone().add(any).distanceTo(eye) - tile.ball.radius);
     }
     near.sort((a, b) => a.far - b.far);
-    let left = budget;
+    // Far points in full would be drawn on top of each other: a fair sample of them does.
+    const sampled = (tile) => Math.min(1, Math.max(0.1, 400 / Math.max(tile.far, 1)));
+    const all = near.reduce((sum, tile) => sum + sampled(tile) * tile.count, 0), scale = Math.min(1, Math.max(0.05, budget / all));
+    let left = Math.max(0, budget - scale * all), used = scale * all;
     for (const tile of near) {
-      const levels = REACH[what];
-      const fits = ([shape, reach]) => tile.far <= reach && CORNERS[shape] * tile.count <= left;
-      const [shape] = levels.find(fits) ?? ["point"];
-      // Far points in full would be drawn on top of each other: a fair sample of them does.
-      const share = shape === "point" ? Math.min(1, Math.max(0.1, 400 / Math.max(tile.far, 1)), Math.max(0.05, left / tile.count)) : 1;
-      left = Math.max(0, left - CORNERS[shape] * tile.count * share);
+      const more = (shape) => CORNERS[shape] * tile.count - scale * sampled(tile) * tile.count;
+      const [shape] = REACH[what].find(([shape, reach]) => shape !== "point" && tile.far <= reach && more(shape) <= left) ?? ["point"];
       for (const name in tile.levels) tile.levels[name].visible = name === shape;
-      const drawn = Math.ceil(tile.count * share), { geometry } = tile.levels[shape];
-      if (geometry.isInstancedBufferGeometry) geometry.instanceCount = drawn;
-      else geometry.setDrawRange(0, drawn);
+      const { geometry } = tile.levels[shape];
+      if (shape === "point") geometry.setDrawRange(0, Math.ceil(tile.count * scale * sampled(tile)));
+      else { left -= more(shape); used += more(shape); }
     }
-    return budget - left;
+    return used;
   }
 }
 

@@ -1,7 +1,6 @@
 //! The stream of a running mapper. The mapper never waits: what is new goes into a bounded channel or stays marked for
-//! later, and the time spent on it is held below a fixed share of the run's.
+//! later, and the time spent on it, here and on other threads, is held below a fixed share of the run's.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
@@ -11,21 +10,23 @@ use e2bki::{Frame, Mapper};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
-use crate::points::sample;
+use crate::marks::Marks;
+use crate::points::{OF_LIVE_FRAME, sample};
 use crate::scene::{Snapshot, states_in};
 use crate::show::Show;
 use crate::tile::Tile;
 
 /// Snapshots that may wait to be taken over.
 const WAITING: usize = 64;
-/// Share of the run's time that may go into showing it.
-const SHARE: f64 = 0.02;
+/// Share of the run's time that the mapper's thread may spend on showing it.
+const SHARE: f64 = 0.01;
+/// Share of the processors' time that may go into packing tiles for browsers, as the mapper uses all of them.
+const PACKING: f64 = 0.01;
+/// What the first tiles are thought to take to pack, and the time that is granted for them.
+const GUESS: Duration = Duration::from_millis(5);
+const GRANTED: Duration = Duration::from_secs(1);
 /// Nothing is shown more often than this: eyes see no more, and a tile is sent whole.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Most tiles that are marked at once; a frame of scattered nonsense must not mark the world.
-const MOST_MARKED: usize = 4096;
-/// Refinement changes primitives this near to new ones, metres.
-const AROUND_M: f64 = 2.0;
 
 /// What became of the stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub struct LiveCounts {
     pub dropped: u64,
     /// Time that the mapper's thread spent on showing.
     pub spent: Duration,
+    /// Time that went into packing tiles for browsers, on other threads.
+    pub packing: Duration,
 }
 
 enum Update {
@@ -50,10 +53,9 @@ pub struct Publisher {
     show: Arc<Show>,
     channel: Option<SyncSender<Update>>,
     taker: Option<JoinHandle<()>>,
-    /// Changed since they were last sent, with the frame that first changed them.
-    marked: BTreeMap<Tile, u64>,
-    /// Lowest and highest point that was ever seen in a tile.
-    heights: BTreeMap<Tile, [f64; 2]>,
+    /// Changed since they were last sent.
+    marks: Marks,
+    processors: f64,
     begun: Instant,
     last: Option<Instant>,
     frames: u64,
@@ -73,8 +75,8 @@ impl Publisher {
             show,
             channel: Some(channel),
             taker,
-            marked: BTreeMap::new(),
-            heights: BTreeMap::new(),
+            marks: Marks::default(),
+            processors: std::thread::available_parallelism().map_or(1.0, |n| n.get() as f64),
             begun: Instant::now(),
             last: None,
             frames: 0,
@@ -85,19 +87,19 @@ impl Publisher {
     /// A frame was inserted into the map.
     pub fn frame(&mut self, map: &Mapper, frame: &Frame<'_>) {
         let start = Instant::now();
-        self.mark(frame, map.config().max_range);
+        self.marks.add_frame(frame, self.frames, map.config().max_range);
         let place = frame.world_from_sensor.translation();
         self.frames += 1;
         let due = self.last.is_none_or(|last| last.elapsed() >= PAUSE);
-        let affordable = self.counts.spent.as_secs_f64() <= SHARE * self.begun.elapsed().as_secs_f64();
+        let affordable = self.affordable(Duration::ZERO);
         if let Some(scene) = self.show.scene(0) {
             scene.moved(place);
         }
         if due && affordable && self.show.watchers() > 0 {
-            self.publish(map, Some(start));
+            self.publish(map, start);
             if let Some(channel) = &self.channel {
                 // Points that find no room are not missed: the next frame has as many.
-                drop(channel.try_send(Update::Points(sample(frame))));
+                drop(channel.try_send(Update::Points(sample(frame, OF_LIVE_FRAME))));
             }
             self.tell(map, Some(place), false);
             self.last = Some(Instant::now());
@@ -107,6 +109,7 @@ impl Publisher {
 
     /// The map is complete: everything that is still marked is sent, with time to wait. Returns what became of the stream.
     pub fn finish(mut self, map: &Mapper) -> LiveCounts {
+        self.counts.packing = self.packing().1;
         self.send_marked(map);
         self.tell(map, None, true);
         self.close();
@@ -115,84 +118,55 @@ impl Publisher {
 
     /// Sends all of the map, with time to wait: at the beginning, or after something else than a frame changed it.
     pub fn flush(&mut self, map: &Mapper) {
-        for [x, y, z] in map.primitives().map(|primitive| primitive.mean()) {
-            let known = self.heights.entry(Tile::of(x, y)).or_insert([z, z]);
-            *known = [known[0].min(z), known[1].max(z)];
-        }
-        self.marked.extend(self.heights.keys().map(|tile| (*tile, self.frames)));
+        map.primitives().for_each(|primitive| self.marks.add(primitive.mean(), self.frames));
         self.send_marked(map);
         self.tell(map, None, false);
     }
 
     fn send_marked(&mut self, map: &Mapper) {
-        while let (Some((tile, _)), Some(channel)) = (self.marked.pop_first(), &self.channel) {
+        for tile in self.marks.in_order() {
+            let Some(channel) = &self.channel else { return };
             if channel.send(Update::Tile(self.snapshot(map, tile))).is_err() {
-                break;
+                return;
             }
+            self.marks.remove(tile);
             self.counts.sent += 1;
         }
     }
 
-    /// Marks the tiles that a frame may have changed.
-    fn mark(&mut self, frame: &Frame<'_>, max_range: f64) {
-        let far = max_range.min(e2bki::WORLD_LIMIT_M).powi(2);
-        // Points that follow each other lie mostly in one tile: the tiles around the last ones, and their heights.
-        let mut run: Option<([Tile; 2], [f64; 2])> = None;
-        for point in frame.points {
-            let p = point.map(f64::from);
-            let distance = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
-            if distance.is_nan() || distance > far {
-                continue;
-            }
-            let [x, y, z] = frame.world_from_sensor.apply(p);
-            let corners = [Tile::of(x - AROUND_M, y - AROUND_M), Tile::of(x + AROUND_M, y + AROUND_M)];
-            match &mut run {
-                Some((same, heights)) if *same == corners => *heights = [heights[0].min(z), heights[1].max(z)],
-                _ => {
-                    self.mark_run(run.replace((corners, [z, z])));
-                }
-            }
-        }
-        self.mark_run(run);
-    }
-
-    fn mark_run(&mut self, run: Option<([Tile; 2], [f64; 2])>) {
-        let Some(([low, high], heights)) = run else { return };
-        for tx in low.0[0]..=high.0[0] {
-            for tile in (low.0[1]..=high.0[1]).map(|ty| Tile([tx, ty])) {
-                if self.marked.len() >= MOST_MARKED && !self.marked.contains_key(&tile) {
-                    continue;
-                }
-                self.marked.entry(tile).or_insert(self.frames);
-                let known = self.heights.entry(tile).or_insert(heights);
-                *known = [known[0].min(heights[0]), known[1].max(heights[1])];
-            }
-        }
-    }
-
     fn snapshot(&self, map: &Mapper, tile: Tile) -> Snapshot {
-        let heights = self.heights.get(&tile).copied().unwrap_or_default();
-        Snapshot { tile, next_id: map.next_id(), states: states_in(map, tile, heights) }
+        Snapshot { tile, next_id: map.next_id(), states: states_in(map, tile, self.marks.heights(tile)) }
+    }
+
+    /// Tiles that were packed for browsers, and how long that took.
+    fn packing(&self) -> (u64, Duration) {
+        self.show.scene(0).map_or_else(Default::default, |scene| scene.packing())
+    }
+
+    /// Whether the mapper's thread may go on showing, and one more tile may be packed elsewhere.
+    fn affordable(&self, now: Duration) -> bool {
+        let run = self.begun.elapsed().as_secs_f64();
+        let (packed, took) = self.packing();
+        let each = (took + GUESS).as_secs_f64() / (packed + 1) as f64;
+        let packing = each * (self.counts.sent + 1) as f64 / self.processors;
+        (self.counts.spent + now).as_secs_f64() <= SHARE * run && packing <= PACKING * (run + GRANTED.as_secs_f64())
     }
 
     /// Sends marked tiles, longest waiting first, until the budget is spent or the channel is full.
-    fn publish(&mut self, map: &Mapper, since: Option<Instant>) {
-        let mut order: Vec<(u64, Tile)> = self.marked.iter().map(|(tile, frame)| (*frame, *tile)).collect();
-        order.sort_unstable();
-        for (_, tile) in order {
+    fn publish(&mut self, map: &Mapper, since: Instant) {
+        for tile in self.marks.in_order() {
             let Some(channel) = &self.channel else { return };
             match channel.try_send(Update::Tile(self.snapshot(map, tile))) {
                 Ok(()) => {
                     self.counts.sent += 1;
-                    self.marked.remove(&tile);
+                    self.marks.remove(tile);
                 }
                 Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
                     self.counts.dropped += 1;
                     return;
                 }
             }
-            let spent = self.counts.spent + since.map_or(Duration::ZERO, |since| since.elapsed());
-            if spent.as_secs_f64() > SHARE * self.begun.elapsed().as_secs_f64() {
+            if !self.affordable(since.elapsed()) {
                 return;
             }
         }
@@ -201,7 +175,7 @@ impl Publisher {
     fn tell(&mut self, map: &Mapper, place: Option<[f64; 3]>, done: bool) {
         let news = json!({
             "kind": "live", "frames": self.frames, "primitives": map.len(), "voxels": map.live_voxel_count(),
-            "waiting": self.marked.len(), "dropped": self.counts.dropped, "at": place, "done": done,
+            "waiting": self.marks.len(), "dropped": self.counts.dropped, "at": place, "done": done,
         });
         match &self.channel {
             // Nothing comes after the last news: they wait for room.

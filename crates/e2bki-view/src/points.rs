@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use crate::tile::{Tile, entry};
 
-/// Most points of one frame that are kept.
+/// Most points of one frame that are kept of a dataset.
 const OF_FRAME: usize = 20_000;
+/// Most points of one frame of a running mapper, whose time they take.
+pub(crate) const OF_LIVE_FRAME: usize = 5_000;
 /// Most points of all frames; beyond, every second one goes, and of later frames fewer are kept.
 const OF_ALL: usize = 4_000_000;
 
@@ -47,9 +49,9 @@ pub struct RawPoints {
     halvings: u32,
 }
 
-/// World positions and labels of some points of a frame, evenly over all of it. Points without a label are left out.
-pub(crate) fn sample(frame: &Frame<'_>) -> Vec<([f64; 3], u16)> {
-    let step = frame.points.len().div_ceil(OF_FRAME).max(1);
+/// World positions and labels of at most so many points of a frame, evenly over all of it. Points without a label are left out.
+pub(crate) fn sample(frame: &Frame<'_>, most: usize) -> Vec<([f64; 3], u16)> {
+    let step = frame.points.len().div_ceil(most).max(1);
     let chosen = frame.points.iter().enumerate().step_by(step);
     chosen
         .filter_map(|(i, point)| {
@@ -82,7 +84,7 @@ fn label(semantics: &Semantics<'_>, point: usize, points: usize) -> Option<u16> 
 impl RawPoints {
     /// Adds the points of a frame.
     pub fn add(&mut self, frame: &Frame<'_>) {
-        self.take(sample(frame));
+        self.take(sample(frame, OF_FRAME));
     }
 
     /// Adds a sample of a frame; returns the tiles that changed.
@@ -189,6 +191,6 @@ mod tests {
     fn nonsense_is_left_out() {
         let points = [[f32::NAN, 0.0, 0.0], [0.0; 3], [1e30, 0.0, 0.0], [1.0, 2.0, 3.0]];
         let frame = Frame { points: &points, semantics: Semantics::Labels(&[0; 4]), world_from_sensor: Pose::IDENTITY };
-        assert_eq!(sample(&frame), vec![([1.0, 2.0, 3.0], 0)]);
+        assert_eq!(sample(&frame, OF_FRAME), vec![([1.0, 2.0, 3.0], 0)]);
     }
 }

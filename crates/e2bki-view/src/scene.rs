@@ -1,19 +1,20 @@
 //! One map to look at: whole, or as the snapshots that a running mapper sent.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use axum::body::Bytes;
 use e2bki::{Beliefs, ClassSet, Config, Mapper, PrimitiveState, SemanticMapper, Voxels};
 use serde_json::{Value, json};
 
 use crate::answer::{answer, belief};
 use crate::error::Result;
 use crate::pack::{self, Address, What};
+use crate::packed::Packed;
 use crate::points::RawPoints;
 use crate::tile::{Tile, entry};
-
-/// Primitives reach at most this far above and below the means of their neighbours, metres.
-const ABOVE_M: f64 = 32.0;
 
 /// What is known of a tile without packing it.
 #[derive(Debug, Clone, Copy)]
@@ -42,14 +43,21 @@ pub(crate) struct Snapshot {
     pub(crate) states: Vec<PrimitiveState>,
 }
 
+/// Tiles of a growing map that were packed, and the nanoseconds that took.
+#[derive(Debug, Default)]
+struct Packing {
+    tiles: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
 /// A map of another method, which may go on elsewhere meanwhile.
 type Shared = Arc<Mutex<Box<dyn SemanticMapper>>>;
 
 enum Content {
     /// A map of primitives that does not change.
-    Whole(Box<Mapper>),
+    Whole { map: Box<Mapper>, packed: Packed },
     /// What a running mapper sent so far.
-    Growing { config: Box<Config>, snapshots: Mutex<BTreeMap<Tile, Arc<Snapshot>>> },
+    Growing { config: Box<Config>, snapshots: Mutex<BTreeMap<Tile, Arc<Snapshot>>>, packing: Packing },
     /// The voxels of another method, by tile, and itself to be asked.
     Other { map: Shared, voxels: Voxels, places: BTreeMap<Tile, Vec<u32>> },
 }
@@ -84,7 +92,7 @@ impl Scene {
             classes: map.classes().clone(),
             resolution: resolution.unwrap_or(map.config().resolution),
             frames: map.frames(),
-            content: Content::Whole(Box::new(map)),
+            content: Content::Whole { map: Box::new(map), packed: Packed::default() },
             tiles: Mutex::new(tiles),
             points: Mutex::default(),
             trajectory: Mutex::new(trajectory),
@@ -124,41 +132,83 @@ impl Scene {
     /// A map that a running mapper will fill.
     pub(crate) fn growing(name: String, classes: ClassSet, config: Config) -> Self {
         let resolution = config.resolution;
-        let content = Content::Growing { config: Box::new(config), snapshots: Mutex::default() };
+        let (snapshots, packing) = (Mutex::default(), Packing::default());
+        let content = Content::Growing { config: Box::new(config), snapshots, packing };
         let (tiles, points, trajectory) = (Mutex::default(), Mutex::default(), Mutex::default());
         Self { name, classes, resolution, frames: 0, content, tiles, points, trajectory }
     }
 
     /// The tile's bytes for the page; nothing where the map has no such tile.
-    pub(crate) fn pack(&self, map: u8, tile: Tile, what: What) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn pack(&self, map: u8, tile: Tile, what: What) -> Result<Option<Bytes>> {
+        let begun = Instant::now();
+        let packed = self.packed(map, tile, what);
+        if let Content::Growing { packing, .. } = &self.content {
+            packing.tiles.fetch_add(1, Ordering::Relaxed);
+            packing.nanoseconds.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
+        packed
+    }
+
+    /// How many tiles of a growing map were packed, and how long that took.
+    pub(crate) fn packing(&self) -> (u64, Duration) {
+        let Content::Growing { packing, .. } = &self.content else { return Default::default() };
+        let nanoseconds = packing.nanoseconds.load(Ordering::Relaxed);
+        (packing.tiles.load(Ordering::Relaxed), Duration::from_nanos(nanoseconds))
+    }
+
+    fn packed(&self, map: u8, tile: Tile, what: What) -> Result<Option<Bytes>> {
         if what == What::Points {
-            return self.pack_points(map, tile);
+            return Ok(self.pack_points(map, tile)?.map(Bytes::from));
         }
         let Some(known) = lock(&self.tiles).get(&tile).copied() else { return Ok(None) };
         let at = Address { map, tile, version: known.version };
         let (part, next_id) = match (&self.content, what) {
             (Content::Other { voxels, places, .. }, _) => {
                 let listed = places.get(&tile).map_or(&[][..], Vec::as_slice);
-                return Ok((what == What::Voxels).then(|| pack::voxels(voxels, listed, known.heights, at)));
+                return Ok((what == What::Voxels).then(|| pack::voxels(voxels, listed, known.heights, at).into()));
             }
-            (Content::Whole(whole), What::Primitives) => {
-                return Ok(Some(pack::primitives(whole, known.heights, whole.next_id(), at)));
+            (Content::Whole { map: whole, packed }, What::Primitives) => {
+                let make = || pack::primitives(whole, known.heights, whole.next_id(), at);
+                return Ok(Some(packed.get(tile, make)));
             }
-            (Content::Whole(whole), _) => {
-                (self.part(whole.config(), states_in(whole, tile, known.heights), whole.next_id())?, 0)
+            (Content::Whole { map: whole, .. }, _) => {
+                let states = states_in(whole, tile, self.heights_around(tile));
+                (self.part(whole.config(), states, whole.next_id())?, 0)
             }
-            (Content::Growing { config, snapshots }, _) => {
+            (Content::Growing { config, snapshots, .. }, _) => {
                 let Some(snapshot) = lock(snapshots).get(&tile).cloned() else { return Ok(None) };
                 (self.part(config, snapshot.states.clone(), snapshot.next_id)?, snapshot.next_id)
             }
         };
-        Ok(Some(if what == What::Primitives {
+        let bytes = if what == What::Primitives {
             pack::primitives(&part, known.heights, next_id, at)
         } else {
             let voxels = part.voxels(self.resolution)?;
             let all: Vec<u32> = (0..voxels.centers.len() as u32).collect();
             pack::voxels(&voxels, &all, known.heights, at)
-        }))
+        };
+        Ok(Some(bytes.into()))
+    }
+
+    /// Packs what a page asks for first before it does, as long as `wanted`.
+    pub(crate) fn prepare(&self, map: u8, wanted: impl Fn() -> bool) {
+        let Content::Whole { packed, .. } = &self.content else { return };
+        let tiles: Vec<Tile> = lock(&self.tiles).keys().copied().collect();
+        for tile in tiles.into_iter().take_while(|_| packed.has_room() && wanted()) {
+            // What cannot be packed says so when it is asked for.
+            drop(self.pack(map, tile, What::Primitives));
+        }
+    }
+
+    /// Between which heights the means lie of what may reach into a tile: that of the tile and of those around it.
+    fn heights_around(&self, Tile([x, y]): Tile) -> [f64; 2] {
+        let tiles = lock(&self.tiles);
+        let (from, to) = (x.saturating_sub(1), x.saturating_add(1));
+        let near =
+            (from..=to).flat_map(|x| tiles.range(Tile([x, y.saturating_sub(1)])..=Tile([x, y.saturating_add(1)])));
+        near.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], (_, known)| {
+            [low.min(known.heights[0]), high.max(known.heights[1])]
+        })
     }
 
     fn pack_points(&self, map: u8, tile: Tile) -> Result<Option<Vec<u8>>> {
@@ -177,7 +227,7 @@ impl Scene {
     /// Beliefs at places of a tile.
     fn beliefs(&self, tile: Tile, places: &[[f64; 3]]) -> Result<Beliefs> {
         Ok(match &self.content {
-            Content::Whole(map) => map.query(places),
+            Content::Whole { map, .. } => map.query(places),
             Content::Growing { .. } => self.part_at(tile)?.query(places),
             Content::Other { map, .. } => lock(map).query(places)?,
         })
@@ -187,7 +237,7 @@ impl Scene {
     pub(crate) fn answer(&self, at: [f64; 3]) -> Result<Value> {
         let tile = Tile::of(at[0], at[1]);
         Ok(match &self.content {
-            Content::Whole(map) => answer(map, at),
+            Content::Whole { map, .. } => answer(map, at),
             Content::Growing { .. } => answer(&self.part_at(tile)?, at),
             Content::Other { .. } => belief(&self.classes, &self.beliefs(tile, &[at])?, at),
         })
@@ -201,7 +251,7 @@ impl Scene {
 
     /// The part of a growing map that decides about a tile.
     fn part_at(&self, tile: Tile) -> Result<Mapper> {
-        let Content::Growing { config, snapshots } = &self.content else {
+        let Content::Growing { config, snapshots, .. } = &self.content else {
             return self.part(&Config::default(), Vec::new(), 0);
         };
         let snapshot = lock(snapshots).get(&tile).cloned();
@@ -252,8 +302,9 @@ impl Scene {
     }
 }
 
-/// What every primitive holds that reaches into a tile whose means lie between two heights.
-pub(crate) fn states_in(map: &Mapper, tile: Tile, [low, high]: [f64; 2]) -> Vec<PrimitiveState> {
-    let (low, high) = tile.bounds([low - ABOVE_M, high + ABOVE_M]);
+/// What every primitive holds that reaches into a tile. Heights are those between which means lie in it and around it: who reaches
+/// in from the side does so at the height of its mean too, as what is looked for are boxes.
+pub(crate) fn states_in(map: &Mapper, tile: Tile, heights: [f64; 2]) -> Vec<PrimitiveState> {
+    let (low, high) = tile.bounds(heights);
     map.primitives_reaching(low, high).iter().map(e2bki::Primitive::state).collect()
 }

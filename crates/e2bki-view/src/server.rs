@@ -65,7 +65,14 @@ impl Server {
             .build()
             .map_err(failed)?;
         let (stop, mut stopped) = watch::channel(false);
-        let router = router(Shared { show, guard: guard.clone() });
+        let router = router(Shared { show: show.clone(), guard: guard.clone() });
+        std::thread::Builder::new()
+            .name("e2bki-pack".into())
+            .spawn({
+                let stopped = stopped.clone();
+                move || show.prepare(|| matches!(stopped.has_changed(), Ok(false)))
+            })
+            .map_err(failed)?;
         let thread = std::thread::Builder::new()
             .name("e2bki-view".into())
             .spawn(move || {

@@ -79,7 +79,7 @@ fn reply(request: &Request, show: &Show) -> Message {
     let Some(scene) = show.scene(map) else { return complaint(&format!("there is no map {map}")) };
     match request {
         Request::Tile { what, tile, .. } => match scene.pack(map as u8, Tile(*tile), *what) {
-            Ok(Some(bytes)) => Message::Binary(bytes.into()),
+            Ok(Some(bytes)) => Message::Binary(bytes),
             Ok(None) => {
                 Message::Text(json!({"kind": "missing", "map": map, "what": what, "tile": tile}).to_string().into())
             }

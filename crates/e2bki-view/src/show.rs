@@ -51,6 +51,13 @@ impl Show {
         self.scenes.get(index)
     }
 
+    /// Packs what pages will ask for first, as long as `wanted`.
+    pub(crate) fn prepare(&self, wanted: impl Fn() -> bool) {
+        for (map, scene) in (0..).zip(&self.scenes) {
+            scene.prepare(map, &wanted);
+        }
+    }
+
     pub(crate) fn hello(&self) -> String {
         let maps: Vec<Value> = self.scenes.iter().map(Scene::describe).collect();
         let version = env!("CARGO_PKG_VERSION");

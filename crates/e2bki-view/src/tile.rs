@@ -13,7 +13,11 @@ impl Tile {
     /// The tile that holds a place.
     pub fn of(x: f64, y: f64) -> Self {
         // Saturates for what is not a place on Earth; such tiles hold nothing.
-        Self([x, y].map(|v| (v / TILE_M).floor() as i32))
+        Self([x, y].map(|v| {
+            let (v, cut) = (v / TILE_M, (v / TILE_M) as i32);
+            // Rounded down, without a call where the processor has no instruction for it.
+            cut.saturating_sub(i32::from(f64::from(cut) > v))
+        }))
     }
 
     /// Whether the tile holds a place.
@@ -49,6 +53,10 @@ mod tests {
         assert!(Tile([-1, 0]).holds([-32.0, 0.0, 1e9]));
         assert!(!Tile([-1, 0]).holds([-32.001, 0.0, 0.0]));
         assert_eq!(Tile::of(f64::NAN, f64::INFINITY), Tile([0, i32::MAX]));
+        assert_eq!(Tile::of(f64::NEG_INFINITY, -1e300), Tile([i32::MIN; 2]));
+        for v in [-64.0, -63.99, -32.0, -1e-300, 0.0, 31.999_999, 32.0, 1e6 + 0.5, -1e6 - 0.5] {
+            assert_eq!(Tile::of(v, -v).0, [v, -v].map(|v| (v / TILE_M).floor() as i32));
+        }
         assert_eq!(Tile([1, -1]).bounds([-2.0, 5.0]), ([32.0, -32.0, -2.0], [64.0, 0.0, 5.0]));
     }
 }

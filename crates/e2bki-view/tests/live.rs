@@ -73,7 +73,7 @@ fn a_browser_that_does_not_read_never_holds_the_mapper_up() {
     let elapsed = begun.elapsed();
     let counts = publisher.finish(&map);
     assert!(counts.sent > 0);
-    // The rule is 2 % and what one frame or tile takes beyond it.
+    // The rule is 1 % and what one frame or tile takes beyond it.
     assert!(counts.spent.as_secs_f64() < 0.1 * elapsed.as_secs_f64() + 0.05, "{counts:?} of {elapsed:?}");
 }
 

@@ -7,7 +7,7 @@ use e2bki::Config;
 use e2bki_eval::plot::Figure;
 use e2bki_eval::{Record, Table};
 use e2bki_sim::{Split, Standard};
-use e2bki_view::Report;
+use e2bki_view::{Legend, Report};
 use image::RgbImage;
 
 use super::Options;
@@ -101,11 +101,11 @@ impl Context {
         Ok(())
     }
 
-    /// Writes a picture.
-    pub(super) fn picture(&mut self, name: &str, picture: &RgbImage) -> Result<()> {
+    /// Writes a picture with what its colours mean.
+    pub(super) fn picture(&mut self, name: &str, picture: &RgbImage, legend: &Legend) -> Result<()> {
         let path = self.path(".png");
         picture.save(&path).with_context(|| format!("cannot write {}", path.display()))?;
-        self.report.picture(name, picture, None, None)?;
+        self.report.picture(name, picture, Some(legend), None)?;
         table::line(&format!("wrote {}", path.display()))
     }
 

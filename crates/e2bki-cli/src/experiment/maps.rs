@@ -36,16 +36,18 @@ pub(super) fn figure(context: &mut Context) -> Result<()> {
     }
     bar.finish_and_clear();
     let middle = trajectory.get(trajectory.len() / 2).copied().unwrap_or([0.0; 3]);
-    let mut tiles = Vec::new();
+    let (mut tiles, mut shown) = (Vec::new(), Vec::new());
     for (entrant, method) in entrants.iter().zip(methods.drain(..)) {
         let cells = near(&entrant.map.bev()?, middle);
+        shown.extend(cells.iter().filter_map(|(_, belief)| belief.label()));
         let range = VarianceRange::of(cells.iter().map(|(_, belief)| *belief));
         let color = |belief: &Belief| belief.label().map_or([0; 3], |label| dataset.classes.colors()[label]);
         let unsure = |belief: &Belief| e2bki_store::heat(1.0 - method.confidence.of(belief, range));
         tiles.push((method.name.clone(), draw(&cells, middle, color), draw(&cells, middle, unsure)));
     }
     let picture = compose(&tiles)?;
-    context.picture("All methods from above", &picture)?;
+    let labels = shown.into_iter();
+    context.picture("All methods from above", &picture, &crate::report::seen(&dataset.classes, labels))?;
     explain(context, &dataset)
 }
 

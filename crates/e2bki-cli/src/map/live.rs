@@ -31,10 +31,11 @@ impl Live {
     pub(crate) fn finish(self, map: &Mapper) -> Result<()> {
         let counts = self.publisher.finish(map);
         table::line(&format!(
-            "viewer: {} tiles sent, {} dropped for later, {:.0} ms of the mapper's time",
+            "viewer: {} tiles sent, {} dropped for later, {:.0} ms of the mapper's time, {:.0} ms of packing beside it",
             counts.sent,
             counts.dropped,
-            counts.spent.as_secs_f64() * 1e3
+            counts.spent.as_secs_f64() * 1e3,
+            counts.packing.as_secs_f64() * 1e3
         ))?;
         until_the_end(self.server)
     }
