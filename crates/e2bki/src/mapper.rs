@@ -234,17 +234,18 @@ impl Mapper {
         self.set.len() == 0
     }
 
+    /// Does work in the pool: from a thread outside of it every loop would have to wake a worker and wait for it.
     pub(crate) fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         match &self.pool {
             Some(pool) => pool.install(work),
-            None => work(),
+            None => rayon::scope(|_| work()),
         }
     }
 
     fn run_mut<T: Send>(&mut self, work: impl FnOnce(&mut Self) -> T + Send) -> T {
         match self.pool.clone() {
             Some(pool) => pool.install(|| work(self)),
-            None => work(self),
+            None => rayon::scope(|_| work(self)),
         }
     }
 }
