@@ -61,6 +61,17 @@ fn damaged_weights_are_refused() {
 }
 
 #[test]
+fn what_halves_cannot_hold_is_stored_whole() {
+    let mut weights = formula_weights(Architecture::narrow(3, 0.25), [64, 48]);
+    let plain = weights.to_bytes(true).unwrap().len();
+    weights.set("backbone.0.1.running_var", 1e6);
+    let bytes = weights.to_bytes(true).unwrap();
+    let again = Weights::from_bytes(&bytes, "net.safetensors").unwrap();
+    assert!(again.get("backbone.0.1.running_var").unwrap().iter().all(|v| *v == 1e6));
+    assert!(bytes.len() < plain + 1000, "only one parameter is larger");
+}
+
+#[test]
 fn files_of_other_kinds_are_refused_with_what_would_be_right() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("net.safetensors");

@@ -146,7 +146,7 @@ impl Weights {
         self.values.values().flatten().all(|v| v.is_finite())
     }
 
-    /// The bytes of a file; `compact` stores halves, in half the room.
+    /// The bytes of a file; `compact` stores halves, in half the room, but for parameters that halves cannot hold.
     pub fn to_bytes(&self, compact: bool) -> Result<Vec<u8>> {
         self.to_bytes_with(compact, &[])
     }
@@ -158,18 +158,19 @@ impl Weights {
         let mut parts = Vec::new();
         for (name, shape) in plan.parameters() {
             let values = self.get(&name).unwrap_or(&[]);
-            let bytes: Vec<u8> = if compact {
-                values.iter().flat_map(|v| f16::from_f32(*v).to_le_bytes()).collect()
+            // A variance above 65,504 would become infinite.
+            let halves = compact && values.iter().all(|v| f16::from_f32(*v).is_finite());
+            let (kind, bytes): (Dtype, Vec<u8>) = if halves {
+                (Dtype::F16, values.iter().flat_map(|v| f16::from_f32(*v).to_le_bytes()).collect())
             } else {
-                values.iter().flat_map(|v| v.to_le_bytes()).collect()
+                (Dtype::F32, values.iter().flat_map(|v| v.to_le_bytes()).collect())
             };
-            parts.push((name, shape, bytes));
+            parts.push((name, shape, kind, bytes));
         }
-        let kind = if compact { Dtype::F16 } else { Dtype::F32 };
         let failed = |error: safetensors::SafeTensorError| SegmentError::Request(error.to_string());
         let mut views = Vec::new();
-        for (name, shape, bytes) in &parts {
-            views.push((name.as_str(), TensorView::new(kind, shape.clone(), bytes).map_err(failed)?));
+        for (name, shape, kind, bytes) in &parts {
+            views.push((name.as_str(), TensorView::new(*kind, shape.clone(), bytes).map_err(failed)?));
         }
         for extra in extra {
             let view = TensorView::new(extra.kind, vec![extra.count], &extra.bytes).map_err(failed)?;
