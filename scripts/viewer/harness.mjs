@@ -50,10 +50,11 @@ export function complaints(page, url) {
   return [...page.problems, ...far.map((to) => `asked the network for ${to}`)];
 }
 
-/// How much of a part of the picture is drawn, and in how many colours; parts are shares of its width.
-export const look = (page, from = 0, to = 1) => page.evaluate((from, to) => {
+/// How much of a part of the picture is drawn, and in how many colours; parts are shares of its width. Where a budget is given,
+/// the picture is drawn with so many corners.
+export const look = (page, from = 0, to = 1, budget = null) => page.evaluate((from, to, budget) => {
   const { renderer, draw } = window.viewer;
-  draw();
+  draw(budget ?? undefined);
   const gl = renderer.getContext(), x = Math.floor(from * gl.drawingBufferWidth), h = gl.drawingBufferHeight;
   const w = Math.floor(to * gl.drawingBufferWidth) - x, bytes = new Uint8Array(4 * w * h), seen = new Set();
   gl.readPixels(x, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, bytes);
@@ -63,7 +64,7 @@ export const look = (page, from = 0, to = 1) => page.evaluate((from, to) => {
     if (bytes[i] + bytes[i + 1] + bytes[i + 2] > 150) drawn++;
   }
   return { colors: seen.size, drawn: drawn / (w * h) };
-}, from, to);
+}, from, to, budget);
 
 /// A place of the page where something is to be clicked, nearest to the middle of a part of it.
 export async function target(page, from = 0, to = 1) {

@@ -36,7 +36,7 @@ const line = connect({
   text(message) {
     if (message.kind === "hello") hello(message);
     else if (message.kind === "changed") changes(state.maps[message.map], message);
-    else if (message.kind === "missing") state.maps[message.map].missing(message.tile, message.what);
+    else if (message.kind === "missing") { state.maps[message.map].missing(message.tile, message.what); state.recount = true; }
     else if (message.kind === "live") live(message);
     else if (message.kind === "answer") answer(message);
     else if (message.kind === "error") $("state").textContent = message.what;
@@ -56,18 +56,21 @@ const line = connect({
 function changes(map, { tiles = [], points = [] }) {
   tiles.forEach((entry) => map.changed(entry));
   points.forEach((entry) => map.changed(entry, "points"));
-  offer();
+  relisted();
 }
 
-/// Points can be chosen where there are any.
-function offer() { $("what").querySelector('[data-value="points"]').disabled = state.maps.every((map) => !map.scanned.size); }
+/// After the tiles of a map became others: they are counted again, and points can be chosen where there are any.
+function relisted() {
+  state.recount = true;
+  $("what").querySelector('[data-value="points"]').disabled = state.maps.every((map) => !map.scanned.size);
+}
 
 function hello(message) {
   once("hello");
   state.live = message.live;
   if (message.show === state.show) message.maps.forEach((about, i) => state.maps[i].describe(about));
   else begin(message);
-  offer();
+  relisted();
   $("state").textContent = message.done ? "complete" : message.live ? "live" : `${message.maps[0].frames} frames`;
 }
 
@@ -382,7 +385,7 @@ function beginDrawing() {
 requestAnimationFrame(turn);
 
 /// Whether everything that is asked for is here, counted and drawn.
-const ready = () => state.maps.length > 0 && $("sketch").hidden && state.complete !== null && !state.dirty && !state.recount && !state.came;
+const ready = () => state.maps.length > 0 && $("sketch").hidden && here() && !state.dirty && !state.recount && !state.came;
 
 // For tests and for the curious.
 window.viewer = { ready, state, cameras, shared, ask, pick, draw, get renderer() { return renderer; }, maps: () => state.maps };

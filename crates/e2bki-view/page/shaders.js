@@ -42,8 +42,9 @@ void main() {
   float along = clamp((shown - range.x) / max(range.y - range.x, 1e-9), 0.0, 1.0);
   // Most of a map is quite sure: by the root, the few levels of sureness are told apart too.
   vec3 color = mode == 0 ? known.rgb : heat(mode == 5 ? along : sqrt(along));
-#ifdef POINT
   vec4 seen = viewMatrix * vec4(middle, 1.0);
+  float metre = flat_view ? pixels : pixels / max(-seen.z, 0.1);   // in pixels, at this distance
+#ifdef POINT
   gl_Position = projectionMatrix * seen;
   #if defined(ELLIPSOID)
   float wide = size.y + size.z;
@@ -52,12 +53,12 @@ void main() {
   #else
   float wide = side;
   #endif
-  gl_PointSize = clamp(0.8 * wide * (flat_view ? pixels : pixels / max(-seen.z, 0.1)), 1.5, 64.0);
+  gl_PointSize = clamp(0.8 * wide * metre, 1.5, 64.0);
   float light = 0.8;
 #else
   #ifdef ELLIPSOID
   vec4 q = normalize(turn);
-  vec3 offset = turned(q, position * size);
+  vec3 offset = turned(q, position * max(size, 0.75 / metre));   // what is thinner than a pixel would be drawn in shreds
   vec3 up = normalize(turned(q, position / size));
   #else
   vec3 offset = position * side;
