@@ -23,6 +23,11 @@ mod query;
 mod real;
 mod recover;
 mod report;
+#[cfg(feature = "rerun")]
+mod rerun;
+#[cfg(not(feature = "rerun"))]
+#[path = "no_rerun.rs"]
+mod rerun;
 mod score;
 #[cfg(feature = "segment")]
 mod segment;

@@ -10,6 +10,7 @@ use e2bki_data::parse::{PoseRows, pose_rows};
 use e2bki_data::{Dataset, GroundTruth, OpenOptions, SemanticsSource, read_ahead};
 use e2bki_view::{RawPoints, Scene, ServeOptions, Server, Show};
 
+use crate::rerun::Recording;
 use crate::{maps, table};
 
 /// Where the page is served.
@@ -21,6 +22,9 @@ pub(crate) struct ServeArguments {
     /// Address to serve at; any but loopback needs the token in the printed address
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "ADDRESS")]
     host: IpAddr,
+    /// Show the map in Rerun instead: a recording to write (.rrd), or the address of a running Rerun viewer
+    #[arg(long, value_name = "FILE.rrd|ADDRESS")]
+    pub(crate) rerun: Option<String>,
 }
 
 impl ServeArguments {
@@ -39,7 +43,7 @@ impl ServeArguments {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki view demo-out\n  e2bki view before.e2bki after.e2bki\n  \
     e2bki view street.e2bki --points drive --semantics labels:predictions\n  \
-    e2bki view street.e2bki --trajectory poses.txt --port 8000\n  e2bki view street.e2bki --host 0.0.0.0\n\n\
+    e2bki view street.e2bki --trajectory poses.txt --port 8000\n  e2bki view street.e2bki --host 0.0.0.0\n  e2bki view street.e2bki --rerun street.rrd\n\n\
     The page is part of the program and needs no network. It shows ellipsoids, voxels or points by class, uncertainty,\n\
     variance or age; a click shows the full belief of that place. `e2bki map … --view` shows a map while it is built,\n\
     `e2bki map … --view --beside s-bki` beside the map of another method.")]
@@ -79,10 +83,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let path = find(path)?;
         let map = maps::load(&path, None)?;
         table::line(&format!("{}: {} primitives, {} classes", path.display(), map.len(), map.classes().len()))?;
+        let classes = map.classes().clone();
         let scene = Scene::of_map(path.display().to_string(), map, trajectory.clone(), options.resolution);
-        scenes.push(scene.with_points(points.clone()));
+        scenes.push((scene.with_points(points.clone()), classes));
     }
-    let server = options.serve.serve(Show::of_maps(scenes))?;
+    if let Some(target) = &options.serve.rerun {
+        let [(scene, classes)] = &scenes[..] else { bail!("--rerun shows one map; {} were given", scenes.len()) };
+        let recording = Recording::open(target, "map", classes)?;
+        scene.tell(&mut *recording.follower())?;
+        return recording.finish();
+    }
+    let server = options.serve.serve(Show::of_maps(scenes.into_iter().map(|(scene, _)| scene).collect()))?;
     table::line("Ctrl-C ends it")?;
     server.wait();
     Ok(())

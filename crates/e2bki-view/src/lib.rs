@@ -2,12 +2,14 @@
 //!
 //! - [`Report`] gathers tables, bars, pictures and text, and becomes one file that needs no network.
 //! - [`Show`] holds the maps to look at; [`Server`] shows them on a local page (HTTP for the page, a WebSocket for the rest).
-//! - [`Publisher`] streams a map that is being built: what does not fit is dropped and counted, the mapper never waits.
+//! - [`Publisher`] streams a map that is being built: what does not fit is dropped and counted, the mapper never waits. Whoever
+//!   implements [`Follow`] gets the same stream.
 //!
 //! The server reads no files: the page is part of the program, and a request can only name its parts.
 
 mod answer;
 mod assets;
+mod body;
 mod error;
 mod guard;
 mod live;
@@ -24,8 +26,9 @@ mod show;
 mod tile;
 
 pub use answer::answer;
+pub use body::Body;
 pub use error::{Error, Result};
-pub use live::{LiveCounts, Publisher};
+pub use live::{Follow, LiveCounts, Publisher};
 pub use pack::What;
 pub use points::RawPoints;
 pub use report::{Bar, Legend, Report};

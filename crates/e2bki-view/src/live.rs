@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use e2bki::{Frame, Mapper};
 use serde_json::{Value, json};
 
+use crate::body::Body;
 use crate::error::{Error, Result};
 use crate::marks::Marks;
 use crate::points::{OF_LIVE_FRAME, sample};
@@ -41,6 +42,19 @@ pub struct LiveCounts {
     pub packing: Duration,
 }
 
+/// Somebody besides browsers who follows a growing map. Called on a thread of its own: the mapper does not wait, and what
+/// comes too fast is overtaken by what is newer.
+pub trait Follow: Send {
+    /// The primitives of a tile, all of them, after so many frames.
+    fn tile(&mut self, frames: u64, tile: Tile, bodies: &[Body]);
+
+    /// Some points of a frame with their classes, in the world.
+    fn points(&mut self, frames: u64, points: &[([f64; 3], u16)]);
+
+    /// Where the sensor went so far, and whether the run is over.
+    fn way(&mut self, frames: u64, places: &[[f64; 3]], done: bool);
+}
+
 enum Update {
     Tile(Snapshot),
     /// Places and labels of a frame's points.
@@ -51,8 +65,10 @@ enum Update {
 /// The mapper's end of the stream.
 pub struct Publisher {
     show: Arc<Show>,
-    channel: Option<SyncSender<Update>>,
+    channel: Option<SyncSender<(u64, Update)>>,
     taker: Option<JoinHandle<()>>,
+    /// Whether there is somebody besides browsers.
+    followed: bool,
     /// Changed since they were last sent.
     marks: Marks,
     processors: f64,
@@ -65,16 +81,27 @@ pub struct Publisher {
 impl Publisher {
     /// A stream into a growing show.
     pub fn new(show: Arc<Show>) -> Result<Self> {
+        Self::start(show, None)
+    }
+
+    /// The same, and to somebody else, whether browsers look on or not.
+    pub fn followed(show: Arc<Show>, follower: Box<dyn Follow>) -> Result<Self> {
+        Self::start(show, Some(follower))
+    }
+
+    fn start(show: Arc<Show>, follower: Option<Box<dyn Follow>>) -> Result<Self> {
         let (channel, updates) = sync_channel(WAITING);
+        let followed = follower.is_some();
         let taker = std::thread::Builder::new().name("e2bki-live".into()).spawn({
             let show = show.clone();
-            move || take(&show, &updates)
+            move || take(&show, follower, &updates)
         });
         let taker = Some(taker.map_err(|e| Error::Start(e.to_string()))?);
         Ok(Self {
             show,
             channel: Some(channel),
             taker,
+            followed,
             marks: Marks::default(),
             processors: std::thread::available_parallelism().map_or(1.0, |n| n.get() as f64),
             begun: Instant::now(),
@@ -95,11 +122,11 @@ impl Publisher {
         if let Some(scene) = self.show.scene(0) {
             scene.moved(place);
         }
-        if due && affordable && self.show.watchers() > 0 {
+        if due && affordable && (self.followed || self.show.watchers() > 0) {
             self.publish(map, start);
             if let Some(channel) = &self.channel {
                 // Points that find no room are not missed: the next frame has as many.
-                drop(channel.try_send(Update::Points(sample(frame, OF_LIVE_FRAME))));
+                drop(channel.try_send((self.frames, Update::Points(sample(frame, OF_LIVE_FRAME)))));
             }
             self.tell(map, Some(place), false);
             self.last = Some(Instant::now());
@@ -126,7 +153,7 @@ impl Publisher {
     fn send_marked(&mut self, map: &Mapper) {
         for tile in self.marks.in_order() {
             let Some(channel) = &self.channel else { return };
-            if channel.send(Update::Tile(self.snapshot(map, tile))).is_err() {
+            if channel.send((self.frames, Update::Tile(self.snapshot(map, tile)))).is_err() {
                 return;
             }
             self.marks.remove(tile);
@@ -156,7 +183,7 @@ impl Publisher {
     fn publish(&mut self, map: &Mapper, since: Instant) {
         for tile in self.marks.in_order() {
             let Some(channel) = &self.channel else { return };
-            match channel.try_send(Update::Tile(self.snapshot(map, tile))) {
+            match channel.try_send((self.frames, Update::Tile(self.snapshot(map, tile)))) {
                 Ok(()) => {
                     self.counts.sent += 1;
                     self.marks.remove(tile);
@@ -179,9 +206,9 @@ impl Publisher {
         });
         match &self.channel {
             // Nothing comes after the last news: they wait for room.
-            Some(channel) if done => drop(channel.send(Update::News(news))),
+            Some(channel) if done => drop(channel.send((self.frames, Update::News(news)))),
             // Others that find no room are overtaken by the next ones.
-            Some(channel) => drop(channel.try_send(Update::News(news))),
+            Some(channel) => drop(channel.try_send((self.frames, Update::News(news)))),
             None => {}
         }
     }
@@ -200,22 +227,31 @@ impl Drop for Publisher {
     }
 }
 
-/// Takes updates over into the show.
-fn take(show: &Show, updates: &Receiver<Update>) {
-    for update in updates {
+/// Takes updates over into the show, and passes them on.
+fn take(show: &Show, mut follower: Option<Box<dyn Follow>>, updates: &Receiver<(u64, Update)>) {
+    let Some(scene) = show.scene(0) else { return };
+    for (frames, update) in updates {
         match update {
             Update::Tile(snapshot) => {
-                if let Some(scene) = show.scene(0) {
-                    show.tell(&json!({"kind": "changed", "map": 0, "tiles": [scene.replace(snapshot)]}));
+                let tile = snapshot.tile;
+                show.tell(&json!({"kind": "changed", "map": 0, "tiles": [scene.replace(snapshot)]}));
+                // What the mapper sent can be drawn: only what is no map fails here.
+                if let (Some(follower), Ok(bodies)) = (&mut follower, scene.bodies(tile)) {
+                    follower.tile(frames, tile, &bodies);
                 }
             }
             Update::Points(points) => {
-                if let Some(scene) = show.scene(0) {
-                    show.tell(&json!({"kind": "changed", "map": 0, "points": scene.scanned(points)}));
+                if let Some(follower) = &mut follower {
+                    follower.points(frames, &points);
                 }
+                show.tell(&json!({"kind": "changed", "map": 0, "points": scene.scanned(points)}));
             }
             Update::News(news) => {
-                if news["done"] == true {
+                let done = news["done"] == true;
+                if let Some(follower) = &mut follower {
+                    follower.way(frames, &scene.way(), done);
+                }
+                if done {
                     show.complete();
                 }
                 show.tell(&news);

@@ -1,8 +1,9 @@
 //! Tiles as bytes: a header of 64 bytes, then one array after the other, little-endian, as the page's shaders read them.
 
-use e2bki::{Belief, Beliefs, Mapper, Primitive, Voxels};
+use e2bki::{Belief, Beliefs, Mapper, Voxels};
 use serde::{Deserialize, Serialize};
 
+use crate::body::bodies;
 use crate::points::Seen;
 use crate::tile::Tile;
 
@@ -20,9 +21,6 @@ pub enum What {
     /// Points as scanned.
     Points = 2,
 }
-
-/// Half axes are drawn this many times the kernel's own: about two standard deviations, at which surfaces close.
-const GROW: f64 = 2.6;
 
 /// Which tile of which map, for the header.
 #[derive(Debug, Clone, Copy)]
@@ -46,23 +44,18 @@ struct Columns {
 
 /// The primitives whose mean is in the tile. `map` must hold all that reach into it; ids are measured against `next_id`.
 pub(crate) fn primitives(map: &Mapper, heights: [f64; 2], next_id: u64, at: Address) -> Vec<u8> {
-    let (low, high) = at.tile.bounds(heights);
-    let mut chosen = map.primitives_reaching(low, high);
-    chosen.retain(|p| at.tile.holds(p.mean()));
+    let mut bodies = bodies(map, at.tile, heights);
     // In mixed order the first half is a fair sample of all: the page draws fewer of what is far.
-    chosen.sort_by_key(|p| mixed(p.id()));
-    let means: Vec<[f64; 3]> = chosen.iter().map(Primitive::mean).collect();
-    let beliefs = map.query(&means);
+    bodies.sort_by_key(|body| mixed(body.id));
     let origin = origin(at.tile, heights);
     let mut columns = Columns::default();
-    for (p, belief) in chosen.iter().zip(beliefs.iter()) {
-        let ellipsoid = p.ellipsoid();
-        columns.places.push(relative(p.mean(), origin));
-        columns.sizes.push(ellipsoid.semi_axes.map(|a| (GROW * a) as f32));
-        columns.turns.push(quaternion(ellipsoid.axes).map(|q| (q * 32767.0).round() as i16));
-        columns.values.push(values(&belief));
-        let age = p.id() as f64 / next_id.max(1) as f64;
-        columns.kinds.push([p.label() as u16, share(age)]);
+    for body in &bodies {
+        columns.places.push(relative(body.center, origin));
+        columns.sizes.push(body.half_axes.map(|a| a as f32));
+        columns.turns.push(body.turn.map(|q| (q * 32767.0).round() as i16));
+        columns.values.push(values(&body.belief));
+        let age = body.id as f64 / next_id.max(1) as f64;
+        columns.kinds.push([body.label as u16, share(age)]);
     }
     columns.bytes(What::Primitives, at, origin, 0.0)
 }
@@ -145,75 +138,9 @@ fn mixed(id: u64) -> u64 {
     (h ^ (h >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
-/// x, y, z, w of the rotation that takes the coordinate axes to these rows (made right-handed).
-fn quaternion(mut axes: [[f64; 3]; 3]) -> [f64; 4] {
-    let [a, b, c] = axes;
-    let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-    if cross[0] * c[0] + cross[1] * c[1] + cross[2] * c[2] < 0.0 {
-        axes[2] = c.map(|v| -v);
-    }
-    // The matrix whose columns are the axes.
-    let m = |row: usize, column: usize| axes[column][row];
-    let trace = m(0, 0) + m(1, 1) + m(2, 2);
-    let q = if trace > 0.0 {
-        let s = 2.0 * (trace + 1.0).sqrt();
-        [(m(2, 1) - m(1, 2)) / s, (m(0, 2) - m(2, 0)) / s, (m(1, 0) - m(0, 1)) / s, 0.25 * s]
-    } else {
-        let i = if m(0, 0) >= m(1, 1) && m(0, 0) >= m(2, 2) {
-            0
-        } else if m(1, 1) >= m(2, 2) {
-            1
-        } else {
-            2
-        };
-        let (j, k) = ((i + 1) % 3, (i + 2) % 3);
-        let s = 2.0 * (1.0 + m(i, i) - m(j, j) - m(k, k)).max(1e-12).sqrt();
-        let mut q = [0.0; 4];
-        q[i] = 0.25 * s;
-        q[j] = (m(j, i) + m(i, j)) / s;
-        q[k] = (m(k, i) + m(i, k)) / s;
-        q[3] = (m(k, j) - m(j, k)) / s;
-        q
-    };
-    let length = q.iter().map(|v| v * v).sum::<f64>().sqrt();
-    if length > 0.0 { q.map(|v| v / length) } else { [0.0, 0.0, 0.0, 1.0] }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn rotate(q: [f64; 4], v: [f64; 3]) -> [f64; 3] {
-        let cross = |a: [f64; 3], b: [f64; 3]| {
-            [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-        };
-        let u = [q[0], q[1], q[2]];
-        let t = cross(u, v).map(|x| 2.0 * x);
-        let w = cross(u, t);
-        std::array::from_fn(|i| v[i] + q[3] * t[i] + w[i])
-    }
-
-    #[test]
-    fn the_quaternion_takes_the_coordinate_axes_to_the_ellipsoids() {
-        let (s, c) = (0.6, 0.8);
-        for axes in [
-            [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
-            [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
-            [[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]],
-            [[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]],
-            [[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]],
-            [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
-        ] {
-            let q = quaternion(axes);
-            for k in 0..3 {
-                let unit = std::array::from_fn(|i| f64::from(u8::from(i == k)));
-                let turned = rotate(q, unit);
-                // An ellipsoid is the same with an axis reversed.
-                let along: f64 = (0..3).map(|i| turned[i] * axes[k][i]).sum();
-                assert!((along.abs() - 1.0).abs() < 1e-9, "{axes:?} {k} {turned:?}");
-            }
-        }
-    }
 
     #[test]
     fn shares_are_rounded_and_never_wrap() {

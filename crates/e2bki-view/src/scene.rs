@@ -10,7 +10,9 @@ use e2bki::{Beliefs, ClassSet, Config, Mapper, PrimitiveState, SemanticMapper, V
 use serde_json::{Value, json};
 
 use crate::answer::{answer, belief};
+use crate::body::{Body, bodies};
 use crate::error::Result;
+use crate::live::Follow;
 use crate::pack::{self, Address, What};
 use crate::packed::Packed;
 use crate::points::RawPoints;
@@ -257,6 +259,31 @@ impl Scene {
         let snapshot = lock(snapshots).get(&tile).cloned();
         let (states, next_id) = snapshot.map_or_else(Default::default, |s| (s.states.clone(), s.next_id));
         self.part(config, states, next_id)
+    }
+
+    /// The primitives of a tile as they are drawn; none where the map has no such tile, or has voxels instead.
+    pub(crate) fn bodies(&self, tile: Tile) -> Result<Vec<Body>> {
+        let Some(known) = lock(&self.tiles).get(&tile).copied() else { return Ok(Vec::new()) };
+        Ok(match &self.content {
+            Content::Whole { map, .. } => bodies(map, tile, known.heights),
+            Content::Growing { .. } => bodies(&self.part_at(tile)?, tile, known.heights),
+            Content::Other { .. } => Vec::new(),
+        })
+    }
+
+    /// Where the sensor went.
+    pub(crate) fn way(&self) -> Vec<[f64; 3]> {
+        lock(&self.trajectory).clone()
+    }
+
+    /// Tells somebody all that there is.
+    pub fn tell(&self, follower: &mut dyn Follow) -> Result<()> {
+        let tiles: Vec<Tile> = lock(&self.tiles).keys().copied().collect();
+        follower.way(self.frames, &self.way(), true);
+        for tile in tiles {
+            follower.tile(self.frames, tile, &self.bodies(tile)?);
+        }
+        Ok(())
     }
 
     /// Replaces a tile of a growing map; returns its entry for the page.

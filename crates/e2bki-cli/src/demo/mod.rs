@@ -69,7 +69,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let (mut mapped, mut received, mut kept) = (0, 0, 0);
     let mut became = [0; 5];
     let mut trajectory = Vec::new();
-    let mut live = if options.view { Some(Live::start(options.world.clone(), &map, &options.serve)?) } else { None };
+    let mut live = (options.view || options.serve.rerun.is_some())
+        .then(|| Live::start(options.world.clone(), &map, &options.serve))
+        .transpose()?;
     let bar = table::progress(options.frames, "driving");
     for i in 0..options.frames {
         let frame = drive.frame(i)?;

@@ -1,4 +1,4 @@
-//! `--view`: the map in the browser, while it is built and afterwards.
+//! `--view` and `--rerun`: the map in the browser or in Rerun, while it is built and afterwards.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,27 +7,38 @@ use e2bki::{Frame, FrameReport, Mapper, SemanticMapper};
 use e2bki_view::{Publisher, Scene, Server, Show};
 
 use super::method::{Map, build};
+use crate::rerun::Recording;
 use crate::table;
 use crate::view::ServeArguments;
 
-/// A page that follows a mapper.
+/// A page that follows a mapper, or a recording.
 pub(crate) struct Live {
-    server: Server,
+    shown: Shown,
     publisher: Publisher,
+}
+
+enum Shown {
+    Page(Server),
+    Recording(Recording),
 }
 
 impl Live {
     pub(crate) fn start(name: String, map: &Mapper, serve: &ServeArguments) -> Result<Self> {
-        let show = Show::growing(name, map.classes().clone(), map.config().clone());
-        let server = serve.serve(show.clone())?;
-        Ok(Self { server, publisher: Publisher::new(show)? })
+        let show = Show::growing(name.clone(), map.classes().clone(), map.config().clone());
+        Ok(if let Some(target) = &serve.rerun {
+            let recording = Recording::open(target, &name, map.classes())?;
+            let publisher = Publisher::followed(show, recording.follower())?;
+            Self { shown: Shown::Recording(recording), publisher }
+        } else {
+            Self { shown: Shown::Page(serve.serve(show.clone())?), publisher: Publisher::new(show)? }
+        })
     }
 
     pub(crate) fn frame(&mut self, map: &Mapper, frame: &Frame<'_>) {
         self.publisher.frame(map, frame);
     }
 
-    /// Sends what is left and serves until the process is ended.
+    /// Sends what is left; a page is served until the process is ended.
     pub(crate) fn finish(self, map: &Mapper) -> Result<()> {
         let counts = self.publisher.finish(map);
         table::line(&format!(
@@ -37,7 +48,10 @@ impl Live {
             counts.spent.as_secs_f64() * 1e3,
             counts.packing.as_secs_f64() * 1e3
         ))?;
-        until_the_end(self.server)
+        match self.shown {
+            Shown::Page(server) => until_the_end(server),
+            Shown::Recording(recording) => recording.finish(),
+        }
     }
 }
 

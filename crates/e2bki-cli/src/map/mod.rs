@@ -35,6 +35,7 @@ const AHEAD: usize = 3;
     e2bki map rellis3d --every 5 --max-range 30 --json map.json\n  \
     e2bki map kitti360 --view --report map.html\n  \
     e2bki map kitti360 --view --beside s-bki\n  \
+    e2bki map kitti360 --rerun kitti360.rrd\n  \
     e2bki map drive --semantics ground-truth --method s-bki --resolution 0.1\n\n\
     Sources of semantics: ground-truth (labels of points, else of pixels), ground-truth-2d, ground-truth-3d,\n\
     labels:FOLDER (.label, .npy or .png), logits:FOLDER, evidential-logits:FOLDER, evidence:FOLDER, dirichlet:FOLDER,\n\
@@ -155,10 +156,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
     let mut beside = options.beside.as_deref().map(|name| live::Beside::new(name, &map)).transpose()?;
     let mut live = match &map {
-        method::Map::Primitives(map) if options.view && beside.is_none() => {
+        method::Map::Primitives(map) if options.serve.rerun.is_some() || options.view && beside.is_none() => {
             let name = format!("{} {}", dataset.format().name(), dataset.sequence());
             Some(live::Live::start(name, map, &options.serve)?)
         }
+        _ if options.serve.rerun.is_some() => bail!("--rerun shows the primitives of E2-BKI; leave --method out"),
         _ => None,
     };
     let mut trajectory = Vec::new();

@@ -162,9 +162,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     bar.finish_and_clear();
     if let Some(concern) = trainer.history().last().and_then(|epoch| epoch.concern) {
         let (now, usual) = (trainer.options().learning_rate, TrainOptions::preset(&options.preset)?.learning_rate);
-        let smaller = if now > usual { usual } else { now / 10.0 };
+        let other = match concern.wants_shorter_steps() {
+            true if now > usual => usual,
+            true => now / 10.0,
+            false if now < usual => usual,
+            false => now * 10.0,
+        };
         eprintln!(
-            "warning: the network has learned little or nothing: {concern}. Try again with --learning-rate {smaller:e} \
+            "warning: the network has learned little or nothing: {concern}. Try again with --learning-rate {other:e} \
              (it was {now:e}), more --epochs or another --seed, and another --out"
         );
     }

@@ -202,7 +202,7 @@ impl Trainer {
         let seconds = start.elapsed().as_secs_f64();
         let mean = |sum: f64| sum / steps as f64;
         let (data, divergence) = (mean(data), mean(divergence));
-        let concern = Concern::of(data, &scores, self.history.first().map(|epoch| epoch.data));
+        let concern = Concern::of(number, data, &scores, self.history.first().map(|epoch| epoch.data));
         Ok(Epoch { number, data, divergence, weight, learning_rate, seconds, scores, concern })
     }
 
