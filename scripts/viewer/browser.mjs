@@ -201,8 +201,8 @@ try {
 
   await test("two methods side by side, with one camera", async () => {
     const two = serve("map", DRIVE, "--view", "--beside", "s-bki", "--resolution", "0.5", "--port", "0");
-    const page = await whole(await two.url, [800, 400]);
-    for (const half of [[0.25, 0.5], [0.5, 1]]) assert.ok((await look(page, ...half)).drawn > 0.005, `half ${half}`);
+    const page = await whole(await two.url, [1100, 500]);
+    for (const half of [[0, 0.5], [0.5, 1]]) assert.ok((await look(page, ...half)).drawn > 0.005, `half ${half}`);
     await page.clickAt(...(await target(page, 0.5, 1)));
     await page.until(() => document.querySelectorAll("#answers > div").length === 2);
     await picture(page, "viewer-compare");

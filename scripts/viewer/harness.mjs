@@ -69,10 +69,10 @@ export const look = (page, from = 0, to = 1, budget = null) => page.evaluate((fr
 /// A place of the page where something is to be clicked, nearest to the middle of a part of it.
 export async function target(page, from = 0, to = 1) {
   const spot = await page.evaluate((from, to) => {
-    const { width, height } = document.getElementById("canvas").getBoundingClientRect(), places = [];
+    const { left, width, height } = document.getElementById("canvas").getBoundingClientRect(), places = [];
     const free = (x, y) => document.elementFromPoint(x, y)?.id === "canvas";
-    for (let i = 1; i < 16; i++) for (let j = 1; j < 16; j++) places.push([(from + ((to - from) * i) / 16) * width, (j / 16) * height].map(Math.round));
-    const middle = [((from + to) / 2) * width, height / 2], far = ([x, y]) => Math.hypot(x - middle[0], y - middle[1]);
+    for (let i = 1; i < 16; i++) for (let j = 1; j < 16; j++) places.push([left + (from + ((to - from) * i) / 16) * width, (j / 16) * height].map(Math.round));
+    const middle = [left + ((from + to) / 2) * width, height / 2], far = ([x, y]) => Math.hypot(x - middle[0], y - middle[1]);
     places.sort((a, b) => far(a) - far(b));
     return places.find(([x, y]) => free(x, y) && window.viewer.pick(x, y)) ?? null;
   }, from, to);

@@ -105,7 +105,8 @@ impl Follow for Follower {
             Ellipsoids3D::from_centers_and_half_sizes(centers, bodies.iter().map(|b| b.half_axes.map(|a| a as f32)))
                 .with_quaternions(bodies.iter().map(|b| Quaternion::from_xyzw(b.turn.map(|q| q as f32))))
                 .with_class_ids(bodies.iter().map(|b| b.label as u16))
-                .with_fill_mode(FillMode::Solid);
+                .with_fill_mode(FillMode::Solid)
+                .with_show_labels(false);
         note(self.stream.log(entity, &ellipsoids));
     }
 
@@ -113,6 +114,7 @@ impl Follow for Follower {
         self.stream.set_time_sequence("frame", frames as i64);
         let places: Vec<[f32; 3]> = points.iter().map(|(place, _)| self.place(*place)).collect();
         let cloud = Points3D::new(places).with_class_ids(points.iter().map(|(_, label)| *label)).with_radii([0.03]);
+        let cloud = cloud.with_show_labels(false);
         note(self.stream.log("scan", &cloud));
     }
 

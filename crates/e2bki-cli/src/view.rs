@@ -89,7 +89,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     if let Some(target) = &options.serve.rerun {
         let [(scene, classes)] = &scenes[..] else { bail!("--rerun shows one map; {} were given", scenes.len()) };
-        let recording = Recording::open(target, "map", classes)?;
+        let recording = Recording::open(target, &options.maps[0].display().to_string(), classes)?;
         scene.tell(&mut *recording.follower())?;
         return recording.finish();
     }

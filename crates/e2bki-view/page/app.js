@@ -89,9 +89,10 @@ function begin(message) {
     return marker;
   });
   $("belief").hidden = true;
+  document.body.classList.toggle("beside", state.maps.length > 1);
   $("names").replaceChildren(...state.maps.map((map, i) => {
     const name = element("span", map.about.name);
-    name.style.left = state.maps.length > 1 ? `calc(${(100 * i) / state.maps.length}% + ${i ? 12 : 280}px)` : "280px";
+    name.style.left = state.maps.length > 1 ? `calc(${(100 * i) / state.maps.length}% + 12px)` : "280px";
     return name;
   }));
   if (!sameView) home();

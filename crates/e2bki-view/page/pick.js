@@ -6,7 +6,8 @@ const spot = new WebGLRenderTarget(AIM, AIM, { type: FloatType, format: RGBAForm
 
 /// The middle of the ellipsoid, voxel or point at a place of the page, or nothing.
 export function pick({ renderer, cameras, shared, maps }, x, y) {
-  const { width, height } = renderer.domElement.getBoundingClientRect();
+  const { left, width, height } = renderer.domElement.getBoundingClientRect();
+  x -= left;
   const part = width / maps.length, side = Math.min(maps.length - 1, Math.floor(x / part));
   const camera = cameras.active;
   camera.setViewOffset(part, height, x - side * part - (AIM - 1) / 2, y - (AIM - 1) / 2, AIM, AIM);
