@@ -18,13 +18,16 @@ cargo clippy --package e2bki-cli --locked -- -D warnings
 
 # The Python package has its own tests, below.
 step "tests"
-cargo test --workspace --exclude e2bki-python --all-targets --features e2bki-cli/segment --locked
-cargo test --workspace --exclude e2bki-python --doc --features e2bki-cli/segment --locked
+tested=(--workspace --exclude e2bki-python --features e2bki-cli/segment --locked)
+cargo test "${tested[@]}" --all-targets
+cargo test "${tested[@]}" --doc
 
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
+# Of what the tests have compiled.
 step "examples"
+cargo build --quiet "${tested[@]}" --profile test --example 01_first_map
 "$target/debug/examples/01_first_map"
 
 # With the features that the Python package asks of shared dependencies: its wheel then finds them compiled.
