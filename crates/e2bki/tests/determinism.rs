@@ -60,6 +60,27 @@ fn frames_prepared_while_others_are_added_give_the_map_of_one_after_the_other() 
     }
 }
 
+/// Parallel iterators put a frame on the stack for every time they are split, and for what a waiting thread does meanwhile.
+#[test]
+fn small_stacks_are_enough() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).stack_size(256 << 10).build().unwrap();
+    let frames = drive(4, 12_000);
+    for clustering in [Clustering::Cells, Clustering::KMeans] {
+        let config = Config { clustering, threads: 0, merge: true, max_extent: 2.0, ..Config::default() };
+        let here = pool.install(|| {
+            let mut map = mapper(&config);
+            let mut prepared = map.prepare(&frames[0].borrow()).unwrap();
+            for next in &frames[1..] {
+                prepared = map.insert_and_prepare(prepared, &next.borrow()).1.unwrap();
+            }
+            map.insert_prepared(prepared).unwrap();
+            (fingerprint(&map), map.bev(0.3).unwrap().beliefs.len(), map.voxels(0.1).unwrap().centers.len())
+        });
+        assert!(here.1 > 1000 && here.2 > 1000);
+        assert!(here.0 == fingerprint(&map_of(&frames, &config).0), "{clustering:?}");
+    }
+}
+
 /// Sums and log-evidence of all primitives, without ids, sorted.
 fn contents(map: &e2bki::Mapper) -> Vec<Vec<u64>> {
     let mut all: Vec<Vec<u64>> = map

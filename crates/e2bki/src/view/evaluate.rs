@@ -45,6 +45,13 @@ impl Default for Hits {
 }
 
 impl Hits {
+    /// Made by a function of its own: the arrays may be in its frame for a moment, and must not be in that of a parallel iterator,
+    /// which has one on the stack for every time it was split.
+    #[inline(never)]
+    fn boxed() -> Box<Self> {
+        Box::default()
+    }
+
     #[inline(always)]
     fn clear(&mut self, core: &Core, distance: Distance) {
         self.len = 0;
@@ -118,7 +125,6 @@ impl<'a> Rows<'a> {
 }
 
 /// Reusable buffers of one thread.
-#[derive(Default)]
 pub(crate) struct Scratch {
     /// Primitives in reach: (id, slot).
     pub(crate) found: Vec<(u64, u32)>,
@@ -128,11 +134,26 @@ pub(crate) struct Scratch {
     pub(crate) classes: Vec<u16>,
     /// What a kernel value of 1 adds to a place.
     share: Vec<f32>,
-    hits: Hits,
+    /// Not on the stack: see [`Hits::boxed`].
+    hits: Box<Hits>,
     /// Kernel values of the latest evaluation that remembers.
     pub(crate) memory: KernelMemory,
     /// Kernel values computed by the latest evaluation.
     pub(crate) kernel_values: usize,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self {
+            found: Vec::new(),
+            sums: Vec::new(),
+            classes: Vec::new(),
+            share: Vec::new(),
+            hits: Hits::boxed(),
+            memory: KernelMemory::default(),
+            kernel_values: 0,
+        }
+    }
 }
 
 impl Scratch {
@@ -224,7 +245,7 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
             hits.clear(core, self.distance);
             self.places.within(core, hits);
             *kernel_values += hits.len;
-            let Hits { offsets: [x, y, z], places, kernel, len, .. } = &mut *hits;
+            let Hits { offsets: [x, y, z], places, kernel, len, .. } = &mut **hits;
             // Lanes beyond the last place hold leftovers, whose results are not used.
             kernel_of_points(simd, &core.form, [x, y, z], *len, self.distance, kernel);
             let len = if self.known.is_some() { only_reached(places, kernel, *len) } else { *len };
