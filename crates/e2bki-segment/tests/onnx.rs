@@ -82,5 +82,6 @@ fn models_that_cannot_be_used_are_refused() {
     let at = whole.windows(5).position(|w| w == b"Sigmo").unwrap();
     let mut unknown = whole.clone();
     unknown[at..at + 5].copy_from_slice(b"Sogmo");
-    assert!(refusal(&unknown, "").contains("net.onnx"));
+    let message = refusal(&unknown, "");
+    assert!(message.contains("net.onnx") && message.contains("Sogmoid") && message.contains("logits:"), "{message}");
 }

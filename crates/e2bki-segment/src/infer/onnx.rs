@@ -1,10 +1,12 @@
 //! An ONNX model, run by tract.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
 use tract_onnx::prelude::*;
+use tract_onnx::tract_core::ops::unimpl::UnimplementedOp;
 use tract_onnx::tract_hir::internal::{DimLike, Factoid};
 
 use super::description::{Description, Layout};
@@ -52,6 +54,14 @@ impl Model {
         let bad = |what: String| SegmentError::model(name, what);
         let unreadable = |error: TractError| bad(format!("not an ONNX model that can be run: {error:#}"));
         let mut model = tract_onnx::onnx().model_for_read(&mut bytes).map_err(unreadable)?;
+        let unknown = unknown_operators(&model);
+        if !unknown.is_empty() {
+            return Err(bad(format!(
+                "it needs what the runner of models, tract, does not have: {}; export it without (a lower opset, or fixed \
+                 sizes, often does), or run it elsewhere and map its stored outputs (`--semantics logits:FOLDER`)",
+                unknown.join(", ")
+            )));
+        }
         let inputs = model.input_outlets().map_err(unreadable)?.len();
         if inputs != 1 {
             return Err(bad(format!("it has {inputs} inputs; one image is expected")));
@@ -94,6 +104,13 @@ impl Model {
         let values = values.try_as_plain_ram().map_err(failed)?.as_slice::<f32>().map_err(failed)?.to_vec();
         Ok((values, shape))
     }
+}
+
+/// Names of the operators that cannot be run, each once.
+fn unknown_operators(model: &InferenceModel) -> Vec<String> {
+    let names = model.nodes().iter().filter(|node| node.op_is::<UnimplementedOp>()).map(|node| node.op().name());
+    let bare = |name: &str| name.trim_start_matches("Unimplemented(").trim_end_matches(')').to_string();
+    names.map(|name| bare(&name)).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn input_shape(layout: Layout, [width, height]: [usize; 2]) -> [usize; 4] {
