@@ -1,6 +1,6 @@
 //! `--rerun`: a map as a recording of Rerun, in a file or in a running viewer.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ::rerun::components::FillMode;
@@ -45,7 +45,7 @@ impl Recording {
 
     /// Who takes over what is to be recorded.
     pub(crate) fn follower(&self) -> Box<dyn Follow> {
-        Box::new(Follower { stream: self.stream.clone(), origin: None, tiles: BTreeMap::new(), way: 0 })
+        Box::new(Follower { stream: self.stream.clone(), origin: None, tiles: BTreeSet::new(), way: 0 })
     }
 
     /// Waits until everything has arrived.
@@ -61,8 +61,8 @@ struct Follower {
     stream: RecordingStream,
     /// What coordinates are relative to.
     origin: Option<[f64; 3]>,
-    /// How many primitives were last shown of every tile.
-    tiles: BTreeMap<Tile, usize>,
+    /// Tiles that show something.
+    tiles: BTreeSet<Tile>,
     /// How many places of the way were last shown.
     way: usize,
 }
@@ -82,7 +82,7 @@ impl Follower {
     }
 }
 
-/// What cannot be recorded is said when the recording ends: mapping goes on.
+/// What cannot be recorded is said: mapping goes on.
 fn note<E: std::fmt::Display>(result: std::result::Result<(), E>) {
     if let Err(error) = result {
         eprintln!("note: Rerun: {error}");
@@ -94,12 +94,12 @@ impl Follow for Follower {
         let entity = format!("map/primitives/{}_{}", tile.0[0], tile.0[1]);
         self.stream.set_time_sequence("frame", frames as i64);
         if bodies.is_empty() {
-            if self.tiles.remove(&tile).is_some() {
+            if self.tiles.remove(&tile) {
                 note(self.stream.log(entity, &Clear::flat()));
             }
             return;
         }
-        self.tiles.insert(tile, bodies.len());
+        self.tiles.insert(tile);
         let centers: Vec<[f32; 3]> = bodies.iter().map(|body| self.place(body.center)).collect();
         let ellipsoids =
             Ellipsoids3D::from_centers_and_half_sizes(centers, bodies.iter().map(|b| b.half_axes.map(|a| a as f32)))

@@ -235,9 +235,13 @@ fn take(show: &Show, mut follower: Option<Box<dyn Follow>>, updates: &Receiver<(
             Update::Tile(snapshot) => {
                 let tile = snapshot.tile;
                 show.tell(&json!({"kind": "changed", "map": 0, "tiles": [scene.replace(snapshot)]}));
-                // What the mapper sent can be drawn: only what is no map fails here.
-                if let (Some(follower), Ok(bodies)) = (&mut follower, scene.bodies(tile)) {
-                    follower.tile(frames, tile, &bodies);
+                let begun = Instant::now();
+                if let Some(follower) = &mut follower {
+                    // What the mapper sent can be drawn: only what is no map fails here.
+                    if let Ok(bodies) = scene.bodies(tile) {
+                        follower.tile(frames, tile, &bodies);
+                    }
+                    scene.count_packing(begun);
                 }
             }
             Update::Points(points) => {

@@ -144,11 +144,16 @@ impl Scene {
     pub(crate) fn pack(&self, map: u8, tile: Tile, what: What) -> Result<Option<Bytes>> {
         let begun = Instant::now();
         let packed = self.packed(map, tile, what);
+        self.count_packing(begun);
+        packed
+    }
+
+    /// Counts a tile of a growing map that was packed, or shown to a follower, since `begun`.
+    pub(crate) fn count_packing(&self, begun: Instant) {
         if let Content::Growing { packing, .. } = &self.content {
             packing.tiles.fetch_add(1, Ordering::Relaxed);
             packing.nanoseconds.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
         }
-        packed
     }
 
     /// How many tiles of a growing map were packed, and how long that took.
@@ -276,7 +281,7 @@ impl Scene {
         lock(&self.trajectory).clone()
     }
 
-    /// Tells somebody all that there is.
+    /// Tells somebody where the sensor went, and of every primitive.
     pub fn tell(&self, follower: &mut dyn Follow) -> Result<()> {
         let tiles: Vec<Tile> = lock(&self.tiles).keys().copied().collect();
         follower.way(self.frames, &self.way(), true);

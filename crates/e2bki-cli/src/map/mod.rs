@@ -87,7 +87,7 @@ pub(crate) struct Options {
     #[arg(long)]
     view: bool,
     /// Map with another method too, and show both side by side
-    #[arg(long, value_name = "METHOD", requires = "view")]
+    #[arg(long, value_name = "METHOD", requires = "view", conflicts_with = "rerun")]
     beside: Option<String>,
     #[command(flatten)]
     serve: ServeArguments,
