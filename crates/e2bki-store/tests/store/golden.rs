@@ -33,7 +33,7 @@ fn version_1_is_read_as_it_was_written() {
     assert_eq!(file.header().sources, ["golden drive", "second source"]);
     assert_eq!(file.header().classes, classes());
     let config = &file.header().config;
-    assert_eq!((config.fusion.correlation, config.kernel.uncertainty_sensitivity), (0.4, 0.75), "names without records");
+    assert_eq!((config.fusion.correlation, config.kernel.uncertainty_sensitivity), (0.4, 0.75));
     assert_eq!(config.fusion.gated, e2bki::config::Gated::Mute);
     assert_eq!((file.rows(), file.tiles().len(), file.header().frames), (179, 8, 3));
     let map = load(golden()).unwrap();
