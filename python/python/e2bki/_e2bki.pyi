@@ -870,6 +870,10 @@ class Drive:
         image_width: int | None = None,
         pose_noise: tuple[float, float] = ...,
         calibration_error: tuple[float, float] = ...,
+        route: Literal["endless", "loop", "eight"] = "endless",
+        round_m: float = 400.0,
+        start_m: float = 0.0,
+        drift: tuple[float, float] = ...,
     ) -> Drive: ...
     def frame(self, index: int, *, network: float | None = None) -> Frame:
         """A LiDAR frame with its truth; with the evidence of a network trained on a share of the data, or true labels."""

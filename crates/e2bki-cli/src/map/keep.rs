@@ -10,7 +10,7 @@ use e2bki_data::Dataset;
 
 use super::method::Map;
 use super::write;
-use crate::maps::Finding;
+use crate::Finding;
 
 /// Whether the user asked for the end of the run.
 static ASKED_TO_STOP: AtomicBool = AtomicBool::new(false);

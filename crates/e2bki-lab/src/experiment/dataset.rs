@@ -11,6 +11,7 @@ use e2bki_sim::{Drive, Split, Standard};
 use super::cache::FrameCache;
 use super::disturb::miscalibrated;
 use super::look::{Look, Looker};
+use crate::OpenNetwork;
 use crate::real::Recording;
 
 /// Frames with ground truth, one at a time.
@@ -37,6 +38,15 @@ enum Source {
     Folder { recording: Box<Recording>, part: Part },
 }
 
+/// How drives are simulated.
+pub(super) struct Simulation<'a> {
+    /// LiDAR columns per turn, where not the sensor's own.
+    pub(super) columns: Option<usize>,
+    /// Folder for finished frames.
+    pub(super) out: &'a Path,
+    pub(super) open_network: OpenNetwork,
+}
+
 /// Some of the frames of a dataset folder.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
@@ -57,17 +67,16 @@ impl Dataset {
         split: Split,
         look: &Look,
         frames: usize,
-        columns: Option<usize>,
-        out: &Path,
+        simulation: &Simulation,
     ) -> Result<Self> {
         let mut options = standard.drives(split)[0].options;
-        options.columns = columns.or(options.columns);
+        options.columns = simulation.columns.or(options.columns);
         let drive = Drive::new(options)?;
-        let looker = Looker::new(look, &drive)?;
+        let looker = Looker::new(look, &drive, simulation.open_network)?;
         let name = name_of(standard);
         let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
         let identity = format!("{name} {split:?} {} {}", look.identity()?, serde_json::to_string(&options)?);
-        let cache = FrameCache::open(out, &identity, classes.len())?;
+        let cache = FrameCache::open(simulation.out, &identity, classes.len())?;
         Ok(Self {
             name: if *look == Look::default() { name.into() } else { format!("{name}, network {look}") },
             identity: format!("{identity} {frames}"),
@@ -170,11 +179,11 @@ impl Dataset {
     }
 
     /// A drive to train on, which shares no asked frame with this one, and the frames to take of it.
-    pub(super) fn training(&self, columns: Option<usize>, out: &Path) -> Result<(Self, usize)> {
+    pub(super) fn training(&self, simulation: &Simulation) -> Result<(Self, usize)> {
         match (&self.source, self.stands_for) {
             (Source::Simulated { .. }, Some(standard)) => {
                 let frames = self.frames.min(60);
-                Ok((Self::simulated(standard, Split::Train, &Look::default(), frames, columns, out)?, 1))
+                Ok((Self::simulated(standard, Split::Train, &Look::default(), frames, simulation)?, 1))
             }
             // Held out: the frames that are mapped may be learned from. Otherwise there is nothing else to learn from.
             (Source::Folder { part, .. }, _) => Ok((Self::part(part.clone())?, self.every())),

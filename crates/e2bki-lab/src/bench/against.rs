@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::maps::Finding;
+use crate::Finding;
 use crate::table;
 
 /// Prints what changed against an earlier file. Instruction counts that rose by more than `limit` percent are a finding;

@@ -31,7 +31,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use e2bki_eval::Table;
 
-use crate::table;
+use crate::{OpenNetwork, table};
 use context::Context;
 use registry::{EXPERIMENTS, Experiment};
 
@@ -42,7 +42,7 @@ use registry::{EXPERIMENTS, Experiment};
     e2bki experiment table-full --data semantickitti/sequences/08 --held-out\n\n\
     Without --data, experiments run on simulated drives of fixed seeds that stand in for the paper's datasets. What is\n\
     finished is kept in the folder --out: an interrupted experiment continues where it was.")]
-pub(crate) struct Options {
+pub struct Options {
     /// Which experiment; `list` shows them all
     name: String,
     /// A SemanticKITTI sequence folder instead of simulated drives
@@ -78,7 +78,8 @@ pub(crate) struct Options {
     json: Option<PathBuf>,
 }
 
-pub(crate) fn run(options: &Options) -> Result<()> {
+/// Runs an experiment: prints its tables and writes its figures, tables and records to the folder `--out`.
+pub fn run(options: &Options, open_network: OpenNetwork) -> Result<()> {
     if options.name == "list" {
         return list();
     }
@@ -86,7 +87,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if options.frames == Some(0) {
         bail!("--frames is 0; give at least 1");
     }
-    let mut context = Context::open(options, experiment.name, experiment.about)?;
+    let mut context = Context::open(options, open_network, experiment.name, experiment.about)?;
     (experiment.run)(&mut context)?;
     context.finish()
 }

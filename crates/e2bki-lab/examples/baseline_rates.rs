@@ -1,5 +1,5 @@
 //! Time per scan and bytes per new scan of every baseline on real scans.
-//! Usage: `cargo run --release -p e2bki-baselines --example baseline_rates SEQUENCE_DIR [REPETITIONS [dense]]`, where the
+//! Usage: `cargo run --release -p e2bki-lab --example baseline_rates SEQUENCE_DIR [REPETITIONS [dense]]`, where the
 //! folder is a SemanticKITTI sequence with `velodyne/` and `predictions/` (or `labels/`). With `dense`, every point
 //! has some evidence of every class, as a network gives it.
 

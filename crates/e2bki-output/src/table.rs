@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result};
 
 /// Rows of cells; the first is the heading. The first column is aligned left, the others right.
-pub(crate) fn print(rows: &[Vec<String>]) -> Result<()> {
+pub fn print(rows: &[Vec<String>]) -> Result<()> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns)
         .map(|c| rows.iter().filter_map(|row| row.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0))
@@ -27,7 +27,7 @@ pub(crate) fn print(rows: &[Vec<String>]) -> Result<()> {
 }
 
 /// Rows of words: every column is aligned left.
-pub(crate) fn print_left(rows: &[Vec<String>]) -> Result<()> {
+pub fn print_left(rows: &[Vec<String>]) -> Result<()> {
     let width = rows.iter().filter_map(|row| row.first()).map(|cell| cell.chars().count()).max().unwrap_or(0);
     for row in rows {
         let cell = |i: usize| row.get(i).map(String::as_str).unwrap_or_default();
@@ -42,14 +42,14 @@ pub(crate) fn print_left(rows: &[Vec<String>]) -> Result<()> {
 static FOR_MACHINES: AtomicBool = AtomicBool::new(false);
 
 /// Looks for `--json -` among the arguments of the program.
-pub(crate) fn heed(arguments: &[std::ffi::OsString]) {
+pub fn heed(arguments: &[std::ffi::OsString]) {
     let asked = arguments.windows(2).any(|pair| pair[0] == "--json" && pair[1] == "-");
     FOR_MACHINES.store(asked || arguments.iter().any(|a| a == "--json=-"), Ordering::Relaxed);
 }
 
 /// Prints text and a line end. A reader that went away (`| head`) is no reason to leave the work undone: what a command
 /// prints may come before what it writes.
-pub(crate) fn line(text: &str) -> Result<()> {
+pub fn line(text: &str) -> Result<()> {
     let printed = if FOR_MACHINES.load(Ordering::Relaxed) {
         writeln!(std::io::stderr(), "{text}")
     } else {
@@ -62,7 +62,7 @@ pub(crate) fn line(text: &str) -> Result<()> {
 }
 
 /// Writes JSON to a file, or to standard output for `-`.
-pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
+pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value)? + "\n";
     if path.as_os_str() == "-" {
         return writeln!(std::io::stdout(), "{}", text.trim_end()).context("cannot print");
@@ -71,7 +71,7 @@ pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(
 }
 
 /// A progress bar on standard error; nothing where that is not a terminal.
-pub(crate) fn progress(length: usize, what: &str) -> indicatif::ProgressBar {
+pub fn progress(length: usize, what: &str) -> indicatif::ProgressBar {
     let style = indicatif::ProgressStyle::with_template("{msg:14} {bar:40} {pos}/{len} {eta}")
         .unwrap_or_else(|_| indicatif::ProgressStyle::default_bar());
     indicatif::ProgressBar::new(length as u64).with_style(style).with_message(what.to_string())

@@ -6,7 +6,7 @@ use image::{Rgb, RgbImage};
 /// Longest side of a picture in pixels.
 const LONGEST: u32 = 1600;
 /// Where nothing is known.
-pub(crate) const BACKGROUND: [u8; 3] = [24, 26, 30];
+pub const BACKGROUND: [u8; 3] = [24, 26, 30];
 
 /// Bounds of points: low and high corner.
 fn bounds(points: impl Iterator<Item = [f64; 2]>) -> Option<([f64; 2], [f64; 2])> {
@@ -17,7 +17,7 @@ fn bounds(points: impl Iterator<Item = [f64; 2]>) -> Option<([f64; 2], [f64; 2])
 }
 
 /// Cells from above, y up, with the trajectory drawn over them.
-pub(crate) fn bev(cells: &Cells, trajectory: &[[f64; 3]], color: impl Fn(&Belief) -> [u8; 3]) -> RgbImage {
+pub fn bev(cells: &Cells, trajectory: &[[f64; 3]], color: impl Fn(&Belief) -> [u8; 3]) -> RgbImage {
     let Some((low, high)) = bounds(cells.centers.iter().copied()) else { return RgbImage::new(1, 1) };
     let count = |i: usize| ((high[i] - low[i]) / cells.resolution).round() as u32 + 1;
     let (width, height) = (count(0), count(1));
@@ -51,7 +51,7 @@ fn square(picture: &mut RgbImage, (left, top): (i64, i64), side: i64, color: [u8
 }
 
 /// Primitives around the end of a drive as ellipsoids, by orthographic projection from behind and above.
-pub(crate) fn primitives(map: &Mapper, trajectory: &[[f64; 3]]) -> RgbImage {
+pub fn primitives(map: &Mapper, trajectory: &[[f64; 3]]) -> RgbImage {
     const REACH_M: f64 = 28.0;
     const WIDTH: u32 = 1400;
     const HEIGHT: u32 = 800;

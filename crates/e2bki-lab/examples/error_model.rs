@@ -1,5 +1,5 @@
 //! Prints the calibration of the segmentation-error model at several training-data fractions and draws it.
-//! Usage: `cargo run --release -p e2bki-sim --example error_model [PLOT.png]`
+//! Usage: `cargo run --release -p e2bki-lab --example error_model [PLOT.png]`
 
 use e2bki_sim::{Drive, ErrorModel, Split, Standard, VOID, plot_reliability, reliability};
 

@@ -4,7 +4,7 @@ use e2bki::ClassSet;
 use e2bki_eval::{Record, percent};
 
 /// One column per record: its scores, then the classes.
-pub(crate) fn rows(records: &[Record], classes: &ClassSet) -> Vec<Vec<String>> {
+pub fn rows(records: &[Record], classes: &ClassSet) -> Vec<Vec<String>> {
     let mut heading: Vec<String> = vec!["%".into()];
     heading.extend(records.iter().map(|record| record.method.clone()));
     let mut rows = vec![heading];

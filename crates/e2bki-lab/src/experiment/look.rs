@@ -11,7 +11,7 @@ use e2bki_sim::{Drive, ErrorModel, SimFrame};
 use image::RgbImage;
 
 use super::state::key;
-use crate::network::{self, Network};
+use crate::{Network, OpenNetwork};
 
 /// Which network.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,7 +93,7 @@ pub(super) enum Looker {
 }
 
 impl Looker {
-    pub(super) fn new(look: &Look, drive: &Drive) -> Result<Self> {
+    pub(super) fn new(look: &Look, drive: &Drive, open: OpenNetwork) -> Result<Self> {
         let path = match look {
             Look::Simulated(fraction) => {
                 return Ok(Self::Simulated(Box::new(ErrorModel::for_drive(drive, *fraction)?)));
@@ -103,7 +103,7 @@ impl Looker {
         if !path.is_file() {
             bail!("--network takes a fraction from 0.02 to 1 or a network's file; there is no file {}", path.display());
         }
-        let network = network::open(&path.to_string_lossy())?;
+        let network = open(&path.to_string_lossy())?;
         let classes = drive.classes().len();
         if network.channels() != classes || network.kind() != ValueKind::Evidence {
             bail!(

@@ -1,4 +1,4 @@
-//! How many scans a second are decoded from the page cache: `cargo run --release -p e2bki-data --example decode_rate -- DIR`.
+//! How many scans a second are decoded from the page cache: `cargo run --release -p e2bki-lab --example decode_rate -- DIR`.
 
 use std::time::Instant;
 

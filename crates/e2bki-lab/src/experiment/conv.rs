@@ -17,7 +17,7 @@ const CALIBRATION_FRAMES: usize = 20;
 impl Context {
     /// Kernels for a dataset, learned from a drive that is not asked about.
     pub(super) fn conv_kernels(&mut self, dataset: &Dataset) -> Result<ConvKernels> {
-        let (training, step) = dataset.training(self.options.columns, &self.options.out)?;
+        let (training, step) = dataset.training(&self.simulation())?;
         self.learn(&training, step)
     }
 
@@ -57,7 +57,7 @@ impl Context {
     /// Our configuration with what was learned of a dataset's network from the frames that ConvBKI learns from; nothing
     /// where that changes nothing.
     pub(super) fn calibrated_config(&mut self, dataset: &Dataset) -> Result<Option<Config>> {
-        let (training, step) = dataset.training(self.options.columns, &self.options.out)?;
+        let (training, step) = dataset.training(&self.simulation())?;
         let step = step.max(training.frames.div_ceil(CALIBRATION_FRAMES));
         let frames = (0..training.frames).step_by(step).map(|i| training.frame(i)).collect::<Result<Vec<_>>>()?;
         let config = self.config();

@@ -1,5 +1,5 @@
 //! Prints statistics of simulated scans beside those of real ones (where the real data is at hand), as Markdown.
-//! Usage: `cargo run --release -p e2bki-sim --example scan_statistics`
+//! Usage: `cargo run --release -p e2bki-lab --example scan_statistics`
 //! Real data is looked for in `../shared/data` beside the workspace, or in the folder named by `E2BKI_DATA`.
 
 use std::fs;

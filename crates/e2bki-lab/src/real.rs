@@ -62,7 +62,7 @@ impl Recording {
 }
 
 /// A frame of a dataset as evaluation takes it; points without a label have none of the classes.
-pub(crate) fn labelled(frame: LoadedFrame, folder: &Path) -> Result<LabelledFrame> {
+pub fn labelled(frame: LoadedFrame, folder: &Path) -> Result<LabelledFrame> {
     let truth = frame.ground_truth.unwrap_or_else(|| vec![VOID; frame.points.len()]);
     let said = match frame.semantics {
         OwnedSemantics::Labels(labels) => Said::Labels(labels),

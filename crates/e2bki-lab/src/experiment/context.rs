@@ -11,10 +11,10 @@ use e2bki_view::{Legend, Report};
 use image::RgbImage;
 
 use super::Options;
-use super::dataset::Dataset;
+use super::dataset::{Dataset, Simulation};
 use super::look::Look;
 use super::state::State;
-use crate::{report, table};
+use crate::{OpenNetwork, report, table};
 
 /// Frames of a simulated drive.
 const FRAMES: usize = 100;
@@ -24,6 +24,7 @@ const FRAMES_FULL: usize = 400;
 pub(super) struct Context {
     pub(super) options: Options,
     pub(super) state: State,
+    open_network: OpenNetwork,
     name: &'static str,
     records: Vec<Record>,
     markdown: String,
@@ -31,11 +32,19 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn open(options: &Options, name: &'static str, about: &str) -> Result<Self> {
+    pub(super) fn open(options: &Options, open_network: OpenNetwork, name: &'static str, about: &str) -> Result<Self> {
         std::fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
         let state = State::open(&options.out)?;
         let report = Report::new(&format!("e2bki experiment {name}"), about);
-        Ok(Self { options: options.clone(), state, name, records: Vec::new(), markdown: String::new(), report })
+        Ok(Self {
+            options: options.clone(),
+            state,
+            open_network,
+            name,
+            records: Vec::new(),
+            markdown: String::new(),
+            report,
+        })
     }
 
     /// Frames of a drive.
@@ -59,7 +68,12 @@ impl Context {
 
     /// A stand-in, seen by a network.
     pub(super) fn simulated(&self, standard: Standard, split: Split, network: &Look) -> Result<Dataset> {
-        Dataset::simulated(standard, split, network, self.frames(), self.options.columns, &self.options.out)
+        Dataset::simulated(standard, split, network, self.frames(), &self.simulation())
+    }
+
+    /// How drives are simulated.
+    pub(super) fn simulation(&self) -> Simulation<'_> {
+        Simulation { columns: self.options.columns, out: &self.options.out, open_network: self.open_network }
     }
 
     /// A configuration with the threads that were asked for.

@@ -16,7 +16,7 @@ use crate::pictures;
 const TOP: f64 = 0.5;
 
 /// Scores of maps: IoU by class of each record as bars, and all reliability diagrams in one.
-pub(crate) fn scores(report: &mut Report, records: &[Record], classes: &ClassSet) -> Result<()> {
+pub fn scores(report: &mut Report, records: &[Record], classes: &ClassSet) -> Result<()> {
     let scored: Vec<&Record> = records.iter().filter(|record| record.iou.values().any(Option::is_some)).collect();
     let score = |record: &Record, name: &str| record.iou.get(name).copied().flatten();
     let (seen, unseen): (Vec<_>, Vec<_>) = (classes.names().iter().zip(classes.colors()))
@@ -49,7 +49,7 @@ pub(crate) fn scores(report: &mut Report, records: &[Record], classes: &ClassSet
 }
 
 /// The map from above: classes and uncertainty.
-pub(crate) fn from_above(report: &mut Report, map: &dyn SemanticMapper, trajectory: &[[f64; 3]]) -> Result<()> {
+pub fn from_above(report: &mut Report, map: &dyn SemanticMapper, trajectory: &[[f64; 3]]) -> Result<()> {
     let cells = map.bev()?;
     if cells.centers.is_empty() {
         return Ok(());
@@ -74,19 +74,19 @@ pub(crate) fn from_above(report: &mut Report, map: &dyn SemanticMapper, trajecto
 }
 
 /// What the colours mean of the classes that are to be seen.
-pub(crate) fn seen(classes: &ClassSet, labels: impl Iterator<Item = usize>) -> Legend {
+pub fn seen(classes: &ClassSet, labels: impl Iterator<Item = usize>) -> Legend {
     let labels: BTreeSet<usize> = labels.collect();
     Legend::Classes(labels.into_iter().map(|i| (classes.names()[i].clone(), classes.colors()[i])).collect())
 }
 
 /// Milliseconds per frame of each stage.
-pub(crate) fn stages(report: &mut Report, stages: &[(String, f64)]) {
+pub fn stages(report: &mut Report, stages: &[(String, f64)]) {
     report.section("Time per frame");
     report.amounts("ms", stages);
 }
 
 /// Bytes of the map, by part.
-pub(crate) fn memory(report: &mut Report, map: &Mapper) {
+pub fn memory(report: &mut Report, map: &Mapper) {
     report.section("Memory of the map");
     let bytes = map.byte_size();
     let row = |name: &str, bytes: usize| vec![name.to_string(), format!("{:.1}", bytes as f64 / 1e6)];
@@ -100,7 +100,7 @@ pub(crate) fn memory(report: &mut Report, map: &Mapper) {
 }
 
 /// How to have it again: the command, and the parameters where there is one set of them.
-pub(crate) fn again(report: &mut Report, config: Option<&Config>) {
+pub fn again(report: &mut Report, config: Option<&Config>) {
     report.section("Made with");
     report.code("command", &command(), true);
     if let Some(config) = config {
@@ -126,7 +126,7 @@ pub fn report_map(map: &Mapper, title: &str, trajectory: &[[f64; 3]], path: &Pat
 }
 
 /// Writes the file and says so.
-pub(crate) fn write(report: &Report, path: &Path) -> Result<()> {
+pub fn write(report: &Report, path: &Path) -> Result<()> {
     save(report, path)?;
     crate::table::line(&format!("wrote {}", path.display()))
 }

@@ -44,7 +44,7 @@ pub(crate) use measure::median;
     instructions  counted with valgrind on small fixed workloads\n\n\
     Without --only: scan, camera, rellis, queries, project, threads."
 )]
-pub(crate) struct Options {
+pub struct Options {
     /// Benchmarks to run, separated by commas, or `all`
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
@@ -100,7 +100,8 @@ const STORED: usize = 1_000_000;
 
 type Inputs = (Vec<LabelledFrame>, ClassSet);
 
-pub(crate) fn run(options: &Options) -> Result<()> {
+/// Runs the benchmarks that were asked for, prints their numbers and compares them with an earlier run's.
+pub fn run(options: &Options) -> Result<()> {
     if let Some(name) = &options.workload {
         return micro::run(name);
     }

@@ -90,8 +90,8 @@ fn datasets(context: &mut Context) -> Result<Vec<Dataset>> {
     let mut all = Vec::new();
     for standard in leaderboard::SIMULATED {
         let frames = context.options.frames.unwrap_or(FRAMES);
-        let (columns, out) = (context.options.columns, &context.options.out);
-        let mut drive = Dataset::simulated(standard, Split::Train, &context.options.network, frames, columns, out)?;
+        let mut drive =
+            Dataset::simulated(standard, Split::Train, &context.options.network, frames, &context.simulation())?;
         drive.name += ", training drive";
         all.push(drive);
     }

@@ -1,5 +1,5 @@
 //! Measures LiDAR frames and camera images per second, and the memory of a long drive.
-//! Usage: `cargo run --release -p e2bki-sim --example sim_rates [frames]`
+//! Usage: `cargo run --release -p e2bki-lab --example sim_rates [frames]`
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! How long our network takes for one image: `speed NETWORK.safetensors WxH MODEL.onnx` looks once for every line it is
+//! How long our network takes for one image: `network_speed NETWORK.safetensors WxH MODEL.onnx` looks once for every line it is
 //! given and answers with the milliseconds. Where there is no such network it writes a full-size one of 19 classes first, and
 //! always the ONNX model, so that scripts/compare-onnxruntime.py can ask it and ONNX Runtime in turn.
 
@@ -12,7 +12,7 @@ use e2bki_segment::network::{About, Architecture, Maps, Sight, Weights, to_onnx}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let usage = "usage: speed NETWORK.safetensors WIDTHxHEIGHT MODEL.onnx";
+    let usage = "usage: network_speed NETWORK.safetensors WIDTHxHEIGHT MODEL.onnx";
     let (Some(path), Some(sides), Some(model)) = (arguments.next(), arguments.next(), arguments.next()) else {
         return Err(usage.into());
     };

@@ -1,7 +1,7 @@
 //! How fast maps are saved and loaded, how large they are, and whether a drive of kilometres stays in its budget.
 //!
-//! `cargo run --release -p e2bki-store --example store_speed -- [PRIMITIVES]`
-//! `cargo run --release -p e2bki-store --example store_speed -- drive [KILOMETRES] [MEGABYTES]`
+//! `cargo run --release -p e2bki-lab --example store_speed -- [PRIMITIVES]`
+//! `cargo run --release -p e2bki-lab --example store_speed -- drive [KILOMETRES] [MEGABYTES]`
 
 use std::time::Instant;
 
