@@ -20,24 +20,24 @@ use crate::input::{EvidentialPoints, Said};
 /// Brings context into the opinions of checked points.
 pub(crate) fn add_context(points: &mut EvidentialPoints, said: Said, config: &Config) {
     let classes = points.classes;
-    let mixes = config.context > 0.0;
-    let side = config.label_neighbourhood as f32;
+    let mixes = config.input.context > 0.0;
+    let side = config.input.label_neighbourhood as f32;
     let cubes = (said == Said::Labels || mixes).then(|| Cubes::new(&points.position, &points.label, classes, side));
 
     // Hard labels: evidence by the agreement around them.
     let mut cubes_of_rows = None;
     if let Some(cubes) = cubes.as_ref().filter(|_| said == Said::Labels) {
-        let rows = odds_from_labels(cubes, &points.label, classes, config.label_strength as f32);
+        let rows = odds_from_labels(cubes, &points.label, classes, config.input.label_strength as f32);
         (points.odds, points.row_of, cubes_of_rows) = (rows.odds, Some(rows.of_point), Some(rows.cubes));
     }
 
     // Learned confusion.
-    points.apply_confusion(config.confusion.rows());
+    points.apply_confusion(config.input.confusion.rows());
 
     // Neighbours, and the trust in each class.
     if let Some(cubes) = cubes.filter(|_| mixes) {
         let of_rows = cubes_of_rows.unwrap_or_else(|| cubes.numbers.of.iter().map(|cube| (*cube, 1)).collect());
-        let trust = class_trust(&cubes.counts, classes, config.class_trust);
-        points.mix_with_neighbours(&cubes, &of_rows, config.context as f32, &trust);
+        let trust = class_trust(&cubes.counts, classes, config.input.class_trust);
+        points.mix_with_neighbours(&cubes, &of_rows, config.input.context as f32, &trust);
     }
 }

@@ -90,16 +90,16 @@ fn convert(
             Semantics::Opinion { probabilities: v, uncertainty } => {
                 opinion::from_opinion(&v[row(v)], uncertainty[i], &mut odds)
             }
-            Semantics::Probabilities(v) => opinion::from_probabilities(&v[row(v)], config.temperature, &mut odds),
+            Semantics::Probabilities(v) => opinion::from_probabilities(&v[row(v)], config.input.temperature, &mut odds),
             Semantics::Logits { values: v, kind: LogitKind::ExpEvidence } => {
                 opinion::from_log_evidence(&v[row(v)], &mut odds)
             }
             Semantics::Logits { values: v, kind: LogitKind::Softmax } => {
-                opinion::from_softmax(&v[row(v)], config.temperature, &mut odds)
+                opinion::from_softmax(&v[row(v)], config.input.temperature, &mut odds)
             }
         };
-        if !softmax && config.temperature != 1.0 {
-            opinion::tempered(&mut odds, config.temperature);
+        if !softmax && config.input.temperature != 1.0 {
+            opinion::tempered(&mut odds, config.input.temperature);
         }
         match verdict {
             Verdict::NonFinite => dropped.non_finite_semantics += 1,
@@ -129,11 +129,11 @@ fn distance(position: [f32; 3], config: &Config, dropped: &mut Dropped) -> Optio
     }
     let [x, y, z] = position.map(f64::from);
     let distance = (x * x + y * y + z * z).sqrt();
-    if distance < config.min_range {
+    if distance < config.input.min_range {
         dropped.too_near += 1;
         return None;
     }
-    if distance > config.max_range.min(WORLD_LIMIT_M) {
+    if distance > config.input.max_range.min(WORLD_LIMIT_M) {
         dropped.too_far += 1;
         return None;
     }
