@@ -1,8 +1,6 @@
 //! Weights by the formula of reference/make.py, and drives to learn from.
 #![allow(dead_code, clippy::unwrap_used)] // every test uses its part, and may fail loudly
 
-use std::path::PathBuf;
-
 use e2bki_data::LabelledImage;
 use e2bki_segment::infer::Description;
 use e2bki_segment::network::{About, Architecture, Maps, Weights};
@@ -55,13 +53,6 @@ pub(crate) fn maps(values: &[f32], [images, channels, height, width]: [usize; 4]
         }
     }
     maps
-}
-
-/// Where real data may be.
-pub(crate) fn real_data() -> Option<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = std::env::var_os("E2BKI_DATA").map_or_else(|| root.join("../shared/data"), PathBuf::from);
-    folder.is_dir().then_some(folder)
 }
 
 /// Images of a simulated drive at a size, every `step`th frame.
