@@ -91,12 +91,12 @@ impl Context {
 
     /// A configuration with the threads that were asked for.
     pub(super) fn config(&self) -> Config {
-        Config { threads: self.options.threads, ..Config::default() }
+        Config::default().with(|c| c.run.threads = self.options.threads)
     }
 
     /// What the other methods share with ours (kernel length, β, gate, input) as their papers have it.
     pub(super) fn their_config(&self) -> Result<Config> {
-        Ok(Config { threads: self.options.threads, ..Config::preset("paper-urban")? })
+        Ok(Config::preset("paper-urban")?.with(|c| c.run.threads = self.options.threads))
     }
 
     /// Where to write a file of this experiment.

@@ -31,7 +31,7 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
             context.note(&format!(
                 "{}: {OURS_CALIBRATED} has temperature {}, label strength {} and a confusion of classes learned where ConvBKI \
                  learns.",
-                dataset.name, config.temperature, config.label_strength
+                dataset.name, config.input.temperature, config.input.label_strength
             ))?;
             methods.push(Method::ours(OURS_CALIBRATED, config, dataset.every()));
         }

@@ -1,14 +1,14 @@
-//! What a source means by what it says: its evidence, shared out by a learned confusion of classes.
+//! Learned confusion: what a source means by what it says, its evidence shared out over the classes it mixes up.
 
 use rayon::prelude::*;
 
-use super::EvidentialPoints;
+use crate::input::EvidentialPoints;
 use crate::maths::argmax;
 
 impl EvidentialPoints {
     /// Gives every class its share of the evidence for each class that was said. The sum of a point's odds stays, and
     /// with it its uncertainty; labels follow.
-    pub(super) fn translate(&mut self, confusion: &[Vec<f32>]) {
+    pub(super) fn apply_confusion(&mut self, confusion: &[Vec<f32>]) {
         if confusion.is_empty() {
             return;
         }
@@ -28,17 +28,6 @@ impl EvidentialPoints {
         );
         self.relabel(labels);
     }
-
-    /// Labels of the rows of odds become those of their points.
-    pub(super) fn relabel(&mut self, labels: Vec<u16>) {
-        match &self.row_of {
-            None => self.label = labels,
-            Some(rows) => {
-                let of_point = rows.par_iter().with_min_len(4096).map(|row| labels[*row as usize]);
-                of_point.collect_into_vec(&mut self.label);
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -55,8 +44,8 @@ mod tests {
     #[test]
     fn evidence_is_shared_out_and_none_is_lost() {
         let rows = vec![vec![0.2, 0.8, 0.0], vec![0.0, 1.0, 0.0], vec![0.5, 0.0, 0.5]];
-        let plain = Config { context: 0.0, ..Config::default() };
-        let learned = Config { confusion: Confusion::new(rows.clone()), ..plain.clone() };
+        let plain = Config::default().with(|c| c.input.context = 0.0);
+        let learned = plain.clone().with(|c| c.input.confusion = Confusion::new(rows.clone()));
         let evidence = [6.0, 1.0, 0.5, 0.0, 3.0, 0.0, 1.0, 1.0, 7.0];
         for semantics in [Semantics::Evidence(&evidence), Semantics::Labels(&[0, 0, 2])] {
             let (a, b) = (points(semantics, &plain).unwrap(), points(semantics, &learned).unwrap());
@@ -71,7 +60,8 @@ mod tests {
 
     #[test]
     fn a_confusion_of_other_classes_is_refused() {
-        let config = Config { confusion: Confusion::new(vec![vec![1.0, 0.0], vec![0.0, 1.0]]), ..Config::default() };
+        let config =
+            Config::default().with(|c| c.input.confusion = Confusion::new(vec![vec![1.0, 0.0], vec![0.0, 1.0]]));
         let message = points(Semantics::Labels(&[0, 1, 2]), &config).unwrap_err().to_string();
         assert!(message.contains("confusion") && message.contains("3 × 3"), "{message}");
     }
