@@ -18,6 +18,7 @@ pub mod cluster;
 pub mod config;
 mod error;
 mod fold;
+pub mod free;
 mod fuse;
 mod gate;
 mod input;
