@@ -13,11 +13,13 @@
 //! The library touches no files and keeps no globals; the same input gives the same bytes at any number of threads.
 //! See [`Mapper`] for an example.
 
+mod changes;
 mod classes;
 pub mod cluster;
 pub mod config;
 mod error;
 mod fold;
+mod footprint;
 mod fuse;
 mod gate;
 mod input;
@@ -35,6 +37,7 @@ mod state;
 mod timings;
 mod view;
 
+pub use changes::{BlockChange, Changes, Moment};
 pub use classes::{ClassSet, MAX_CLASSES};
 pub use config::Config;
 pub use error::{Error, Result};
