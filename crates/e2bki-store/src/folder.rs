@@ -4,16 +4,16 @@
 //! atomically, says which of them are the map. Files that no manifest names are removed after the next one is in place.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use e2bki::{Config, Mapper, PrimitiveState};
+use e2bki::{Config, Mapper, Moment, PrimitiveState};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::atomic::{sync_folder_of, write_atomically};
 use crate::error::{Error, Result};
-use crate::file::{Header, MapFile, grouped, tile_of, unwrap_manifest, wrap_manifest, write_map};
+use crate::file::{Header, MapFile, TILE_M, grouped, tile_of, unwrap_manifest, wrap_manifest, write_map};
 
 const MANIFEST: &str = "manifest.e2bki";
 
@@ -46,7 +46,9 @@ pub struct Folder {
     latest: u64,
     pub(crate) tiles: BTreeMap<[i32; 2], Entry>,
     /// Files that the manifest on the disk names: they must stay until there is a new one.
-    committed: Vec<String>,
+    committed: BTreeSet<String>,
+    /// The state of the map that was saved last, to know a map that has only gone on from there.
+    saved: Option<Moment>,
 }
 
 /// What saving to a folder did.
@@ -56,7 +58,12 @@ pub struct Written {
     pub written: usize,
     /// Tiles that were as they are.
     pub unchanged: usize,
+    /// Tiles that were encoded to see whether they had changed, those written among them.
+    pub encoded: usize,
 }
+
+/// Primitives by tile.
+pub(crate) type Tiles = BTreeMap<[i32; 2], Vec<PrimitiveState>>;
 
 impl Folder {
     /// A new map in a folder that does not exist yet or is empty.
@@ -70,7 +77,14 @@ impl Folder {
                 path.display()
             )));
         }
-        let mut folder = Self { path: path.into(), header, latest: 0, tiles: BTreeMap::new(), committed: Vec::new() };
+        let mut folder = Self {
+            path: path.into(),
+            header,
+            latest: 0,
+            tiles: BTreeMap::new(),
+            committed: BTreeSet::new(),
+            saved: None,
+        };
         folder.commit(None)?;
         Ok(folder)
     }
@@ -90,7 +104,7 @@ impl Folder {
         }
         let committed = manifest.tiles.iter().map(|entry| entry.file.clone()).collect();
         let tiles = manifest.tiles.into_iter().map(|entry| (entry.tile, entry)).collect();
-        Ok(Self { path: path.into(), header, latest: manifest.latest, tiles, committed })
+        Ok(Self { path: path.into(), header, latest: manifest.latest, tiles, committed, saved: None })
     }
 
     /// What the map holds besides primitives.
@@ -123,25 +137,60 @@ impl Folder {
     }
 
     /// Saves a whole map: tiles that changed are written, then the manifest. Whenever this is interrupted, the folder
-    /// holds the map as it was before.
+    /// holds the map as it was before. If the map is the one that was saved here last, or a clone of it, only tiles that
+    /// have changed since are looked at; of another map every tile is compared.
     pub fn save(&mut self, map: &Mapper) -> Result<Written> {
-        let mut tiles: BTreeMap<[i32; 2], Vec<PrimitiveState>> = BTreeMap::new();
-        for primitive in map.primitives() {
-            tiles.entry(tile_of(primitive.sums().origin)).or_default().push(primitive.state());
-        }
-        self.tiles.retain(|tile, _| tiles.contains_key(tile));
+        let known = self.saved.take().filter(|moment| map.has_been_at(moment));
+        let (tiles, gone) = match known.and_then(|moment| self.changed_tiles(map, moment.number())) {
+            Some(tiles) => {
+                let gone: Vec<[i32; 2]> =
+                    (tiles.iter()).filter(|(_, states)| states.is_empty()).map(|(t, _)| *t).collect();
+                (tiles, gone)
+            }
+            None => {
+                let mut tiles = Tiles::new();
+                for primitive in map.primitives() {
+                    tiles.entry(tile_of(primitive.sums().origin)).or_default().push(primitive.state());
+                }
+                let gone = self.tiles.keys().copied().filter(|tile| !tiles.contains_key(tile)).collect();
+                (tiles, gone)
+            }
+        };
+        gone.iter().for_each(|tile| {
+            self.tiles.remove(tile);
+        });
         let header = Header::of(map, &self.header.sources);
         let written = self.put_all(tiles, &header)?;
         self.commit(Some(header))?;
-        Ok(written)
+        self.saved = Some(map.moment());
+        Ok(Written { unchanged: self.tiles.len().saturating_sub(written.written), ..written })
+    }
+
+    /// The tiles of a map in which primitives changed after a change, the empty ones too; nothing if that is not known.
+    fn changed_tiles(&self, map: &Mapper, number: u64) -> Option<Tiles> {
+        let changes = map.changes_since(number);
+        if changes.everything {
+            return None;
+        }
+        let mut heights: BTreeMap<[i32; 2], [i32; 2]> = BTreeMap::new();
+        for block in changes.primitive_blocks() {
+            let [low, high] = heights.entry(tile_of(block)).or_insert([block[2]; 2]);
+            (*low, *high) = (block[2].min(*low), block[2].max(*high));
+        }
+        let states = |(tile, [low, high]): ([i32; 2], [i32; 2])| {
+            // What was in the tile when it was saved lies between the heights of its entry.
+            let saved = self.tiles.get(&tile).map_or([low, high], |entry| [entry.low[2], entry.high[2]]);
+            let [x, y] = tile.map(|v| v.saturating_mul(TILE_M));
+            let low = [x, y, low.min(saved[0])];
+            let high = [x.saturating_add(TILE_M - 1), y.saturating_add(TILE_M - 1), high.max(saved[1])];
+            (tile, map.primitives_in_blocks(low, high).iter().map(|primitive| primitive.state()).collect())
+        };
+        Some(heights.into_iter().map(states).collect())
     }
 
     /// Writes tiles that differ from what the folder holds. They count from the next [`Self::commit`] on.
-    pub(crate) fn put_all(
-        &mut self,
-        tiles: BTreeMap<[i32; 2], Vec<PrimitiveState>>,
-        header: &Header,
-    ) -> Result<Written> {
+    pub(crate) fn put_all(&mut self, mut tiles: Tiles, header: &Header) -> Result<Written> {
+        tiles.retain(|_, states| !states.is_empty());
         let all = tiles.len();
         let first = self.latest + 1;
         self.latest += all as u64;
@@ -158,7 +207,7 @@ impl Folder {
                 }
             }
         }
-        Ok(Written { written, unchanged: all - written })
+        Ok(Written { written, unchanged: all - written, encoded: all })
     }
 
     /// Writes one tile, unless it is what the folder has already.
@@ -211,7 +260,7 @@ impl Folder {
 
     /// Removes a file that is not needed any more, unless the manifest on the disk still names it.
     fn discard(&self, file: &str) {
-        if !self.committed.iter().any(|name| name == file) {
+        if !self.committed.contains(file) {
             // A file that cannot be removed costs space only; the next sweep tries again.
             std::fs::remove_file(self.path.join(file)).ok();
         }
