@@ -166,7 +166,7 @@ impl Dataset {
         &self.layout.folder
     }
 
-    /// What should be known of how it was opened: assumptions, in words.
+    /// Notes on how it was opened: assumptions, as text.
     pub fn notes(&self) -> &[String] {
         &self.layout.notes
     }

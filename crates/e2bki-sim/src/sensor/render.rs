@@ -32,7 +32,7 @@ pub struct SimImage {
     pub range: Vec<f32>,
 }
 
-/// What to render and how.
+/// Settings of a rendering.
 pub struct Scene<'a> {
     /// Intrinsics.
     pub camera: &'a Camera,

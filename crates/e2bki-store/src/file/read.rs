@@ -70,7 +70,7 @@ impl MapFile {
         Ok(Self { path: path.into(), source, len, header, tiles: index.tiles })
     }
 
-    /// What the file holds besides primitives.
+    /// Header of the file.
     pub fn header(&self) -> &Header {
         &self.header
     }
