@@ -94,15 +94,6 @@ impl MapFile {
         self.tiles.iter().map(|tile| u64::from(tile.rows)).sum()
     }
 
-    /// The primitives of one entry of [`Self::tiles`].
-    pub fn read_tile(&mut self, number: usize) -> Result<Vec<PrimitiveState>> {
-        let Some(info) = self.tiles.get(number).cloned() else {
-            return Err(Error::Refused(format!("there is no tile number {number}; there are {}", self.tiles.len())));
-        };
-        let (at, bytes) = self.tile_bytes(&info)?;
-        decode_tile(&info, &bytes, self.header.classes.len(), &self.path, at)
-    }
-
     /// The columns of a tile, and where they begin.
     pub(super) fn tile_bytes(&mut self, info: &TileInfo) -> Result<(u64, Vec<u8>)> {
         let mut bytes = Bytes { source: &mut *self.source, path: &self.path, len: self.len };
