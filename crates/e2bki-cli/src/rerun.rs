@@ -59,7 +59,7 @@ impl Recording {
 
 struct Follower {
     stream: RecordingStream,
-    /// What coordinates are relative to.
+    /// Origin of the recorded coordinates.
     origin: Option<[f64; 3]>,
     /// Tiles that show something.
     tiles: BTreeSet<Tile>,
@@ -82,7 +82,7 @@ impl Follower {
     }
 }
 
-/// What cannot be recorded is said: mapping goes on.
+/// A failure to record is printed; mapping continues.
 fn note<E: std::fmt::Display>(result: std::result::Result<(), E>) {
     if let Err(error) = result {
         eprintln!("note: Rerun: {error}");

@@ -51,7 +51,7 @@ pub struct Folder {
     saved: Option<Moment>,
 }
 
-/// What saving to a folder did.
+/// Result of saving to a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Tiles that had changed and were written.
@@ -107,7 +107,7 @@ impl Folder {
         Ok(Self { path: path.into(), header, latest: manifest.latest, tiles, committed, saved: None })
     }
 
-    /// What the map holds besides primitives.
+    /// Header of the map.
     pub fn header(&self) -> &Header {
         &self.header
     }

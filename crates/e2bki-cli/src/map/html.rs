@@ -21,7 +21,7 @@ pub(crate) fn write(
     path: &Path,
 ) -> Result<()> {
     let about = format!("{} sequence {}, mapped with {method}", dataset.format().name(), dataset.sequence());
-    let mut page = Report::new("e2bki map: a dataset, mapped", &about);
+    let mut page = Report::new("e2bki map", &about);
     page.figures(&account.figures(map));
     match map {
         Map::Primitives(map) => report::from_above(&mut page, map.as_ref(), trajectory)?,

@@ -17,7 +17,7 @@ static ASKED_TO_STOP: AtomicBool = AtomicBool::new(false);
 /// Whether a run is on: otherwise Ctrl-C ends the program at once.
 static RUNNING: AtomicBool = AtomicBool::new(false);
 
-/// What a shell expects of a program ended by Ctrl-C.
+/// Exit code of a program ended by Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
 /// While it lives, the first Ctrl-C only asks the run to stop; a second one ends the program.
@@ -48,7 +48,7 @@ fn on_interrupt() {
     if !RUNNING.load(Ordering::SeqCst) || ASKED_TO_STOP.swap(true, Ordering::SeqCst) {
         std::process::exit(INTERRUPTED);
     }
-    eprintln!("\nstopping after this frame; Ctrl-C again ends at once and loses what is not saved");
+    eprintln!("\nstopping after this frame; press Ctrl-C again to quit at once without saving");
 }
 
 /// Where the map goes, and how often.
@@ -94,13 +94,13 @@ impl<'a> Keeper<'a> {
         let id = chosen.get(next + broken).and_then(|index| dataset.id(*index));
         let kept = match (&written, id) {
             (Ok(Some(path)), Some(id)) if write::can_go_on(path) => format!(
-                "the map of the {next} frames before is in {0}; `--onto {0} --frames {id}..` goes on{1}",
+                "the map of the first {next} frames is in {0}; continue with `--onto {0} --frames {id}..`{1}",
                 path.display(),
                 if broken > 0 { " after this frame" } else { "" }
             ),
-            (Ok(Some(path)), _) => format!("the map of the {next} frames before is in {}", path.display()),
-            (Ok(None), _) => format!("{next} frames were mapped and nothing was written; -o FILE keeps a map"),
-            (Err(error), _) => format!("and the map of the {next} frames before could not be written: {error:#}"),
+            (Ok(Some(path)), _) => format!("the map of the first {next} frames is in {}", path.display()),
+            (Ok(None), _) => format!("{next} frames were mapped and nothing was written; -o FILE writes the map"),
+            (Err(error), _) => format!("and the map of the first {next} frames could not be written: {error:#}"),
         };
         match reason {
             Some(error) => error.context(kept),

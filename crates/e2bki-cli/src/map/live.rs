@@ -56,7 +56,7 @@ impl Live {
 }
 
 fn until_the_end(server: Server) -> Result<()> {
-    table::line(&format!("still to be seen at {}; Ctrl-C ends it", server.url()))?;
+    table::line(&format!("still serving at {}; press Ctrl-C to stop", server.url()))?;
     server.wait();
     Ok(())
 }
@@ -70,7 +70,7 @@ pub(crate) struct Beside {
 impl Beside {
     pub(crate) fn new(name: &str, map: &Map) -> Result<Self> {
         let Map::Primitives(first) = map else {
-            bail!("--beside shows a method beside E2-BKI; leave --method out");
+            bail!("--beside shows a method beside E2-BKI; remove --method");
         };
         Ok(Self { name: name.into(), map: build(name, first.classes().clone(), first.config())? })
     }
