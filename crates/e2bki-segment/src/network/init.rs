@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use e2bki::random::{SPLIT_MIX_STEP, split_mix64};
+
 use super::plan::Plan;
 use super::weights::{Metadata, Weights};
 use crate::error::{Result, SegmentError};
@@ -16,10 +18,9 @@ impl Rng {
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        let value = split_mix64(self.0);
+        self.0 = self.0.wrapping_add(SPLIT_MIX_STEP);
+        value
     }
 
     /// Uniform in [0, 1).

@@ -1,8 +1,7 @@
 //! Weights by the formula of reference/make.py, and drives to learn from.
 #![allow(dead_code, clippy::unwrap_used)] // every test uses its part, and may fail loudly
 
-use std::path::PathBuf;
-
+use e2bki::random::{SPLIT_MIX_STEP, split_mix64};
 use e2bki_data::LabelledImage;
 use e2bki_segment::infer::Description;
 use e2bki_segment::network::{Architecture, Metadata, Tensor, Weights};
@@ -16,10 +15,8 @@ pub(crate) fn noise(name: &str, count: usize) -> Vec<f32> {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     }
     let value = |i: usize| {
-        let mut z = hash.wrapping_add((i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 40) as f32 / (1_u64 << 23) as f32 - 1.0
+        let bits = split_mix64(hash.wrapping_add((i as u64).wrapping_mul(SPLIT_MIX_STEP)));
+        (bits >> 40) as f32 / (1_u64 << 23) as f32 - 1.0
     };
     (0..count).map(value).collect()
 }
@@ -55,13 +52,6 @@ pub(crate) fn tensor(values: &[f32], [images, channels, height, width]: [usize; 
         }
     }
     tensor
-}
-
-/// Where real data may be.
-pub(crate) fn real_data() -> Option<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = std::env::var_os("E2BKI_DATA").map_or_else(|| root.join("../shared/data"), PathBuf::from);
-    folder.is_dir().then_some(folder)
 }
 
 /// Images of a simulated drive at a size, every `step`th frame.
