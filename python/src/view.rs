@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use e2bki::Mapper;
-use e2bki_view::{Publisher, RawPoints, Scene, ServeOptions, Server, Scenes};
+use e2bki_view::{Publisher, RawPoints, Scene, Scenes, ServeOptions, Server};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

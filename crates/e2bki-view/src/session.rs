@@ -30,7 +30,7 @@ pub(crate) async fn run(mut socket: WebSocket, show: Arc<Scenes>) {
     if !send(&mut socket, Message::Text(show.hello().into())).await {
         return;
     }
-    let mut ping = tokio::time::interval(PING);
+    let mut ping = tokio::time::interval_at(tokio::time::Instant::now() + PING, PING);
     let mut heard = Instant::now();
     let mut pending = 0;
     loop {
