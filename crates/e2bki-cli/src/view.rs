@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki_data::parse::{PoseRows, pose_rows};
 use e2bki_data::{Dataset, GroundTruth, OpenOptions, SemanticsSource, read_ahead};
-use e2bki_view::{RawPoints, Scene, ServeOptions, Server, Show};
+use e2bki_view::{RawPoints, Scene, Scenes, ServeOptions, Server};
 
 use crate::rerun::Recording;
 use crate::{maps, table};
@@ -22,14 +22,14 @@ pub(crate) struct ServeArguments {
     /// Address to serve at; any but loopback needs the token in the printed address
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "ADDRESS")]
     host: IpAddr,
-    /// Show the map in Rerun instead: a recording to write (.rrd), or the address of a running Rerun viewer
+    /// Scenes the map in Rerun instead: a recording to write (.rrd), or the address of a running Rerun viewer
     #[arg(long, value_name = "FILE.rrd|ADDRESS")]
     pub(crate) rerun: Option<String>,
 }
 
 impl ServeArguments {
     /// Starts the server and says where it is.
-    pub(crate) fn serve(&self, show: Arc<Show>) -> Result<Server> {
+    pub(crate) fn serve(&self, show: Arc<Scenes>) -> Result<Server> {
         let server = Server::start(&ServeOptions { host: self.host, port: self.port }, show)?;
         if self.port != 0 && server.address().port() != self.port {
             eprintln!("note: port {} is taken; using {}", self.port, server.address().port());
@@ -90,10 +90,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(target) = &options.serve.rerun {
         let [(scene, classes)] = &scenes[..] else { bail!("--rerun shows one map; {} were given", scenes.len()) };
         let recording = Recording::open(target, &options.maps[0].display().to_string(), classes)?;
-        scene.tell(&mut *recording.follower())?;
+        scene.send_to(&mut *recording.follower())?;
         return recording.finish();
     }
-    let server = options.serve.serve(Show::of_maps(scenes.into_iter().map(|(scene, _)| scene).collect()))?;
+    let server = options.serve.serve(Scenes::of_maps(scenes.into_iter().map(|(scene, _)| scene).collect()))?;
     table::line("Ctrl-C ends it")?;
     server.wait();
     Ok(())

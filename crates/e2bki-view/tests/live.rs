@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use common::{Browser, insert, new_map};
-use e2bki_view::{Body, Follow, Publisher, Scene, ServeOptions, Server, Show, Tile};
+use e2bki_view::{Instance, Publisher, Scene, Scenes, ServeOptions, Server, Subscriber, Tile};
 use serde_json::{Value, json};
 
 fn start() -> (e2bki::Mapper, Server, Publisher) {
     let map = new_map();
-    let show = Show::growing("run", map.classes().clone(), map.config().clone());
+    let show = Scenes::live("run", map.classes().clone(), map.config().clone());
     let server = Server::start(&ServeOptions { port: 0, ..ServeOptions::default() }, show.clone()).unwrap();
     (map, server, Publisher::new(show).unwrap())
 }
@@ -21,19 +21,19 @@ fn start() -> (e2bki::Mapper, Server, Publisher) {
 /// What the last call said of every tile, and of the rest how much.
 #[derive(Default)]
 struct Seen {
-    tiles: BTreeMap<Tile, Vec<Body>>,
+    tiles: BTreeMap<Tile, Vec<Instance>>,
     points: usize,
     way: Vec<[f64; 3]>,
     frames: u64,
 }
 
-struct Follower(Arc<Mutex<Seen>>);
+struct Recorder(Arc<Mutex<Seen>>);
 
-impl Follow for Follower {
-    fn tile(&mut self, frames: u64, tile: Tile, bodies: &[Body]) {
+impl Subscriber for Recorder {
+    fn tile(&mut self, frames: u64, tile: Tile, instances: &[Instance]) {
         let mut seen = self.0.lock().unwrap();
-        assert!(frames >= seen.frames && bodies.iter().all(|body| tile.holds(body.center)));
-        seen.tiles.insert(tile, bodies.to_vec());
+        assert!(frames >= seen.frames && instances.iter().all(|instance| tile.holds(instance.center)));
+        seen.tiles.insert(tile, instances.to_vec());
         seen.frames = frames;
     }
 
@@ -41,17 +41,17 @@ impl Follow for Follower {
         self.0.lock().unwrap().points += points.len();
     }
 
-    fn way(&mut self, _: u64, places: &[[f64; 3]], _: bool) {
+    fn trajectory(&mut self, _: u64, places: &[[f64; 3]], _: bool) {
         self.0.lock().unwrap().way = places.to_vec();
     }
 }
 
 #[test]
-fn a_follower_has_the_whole_map_without_any_browser() {
+fn a_subscriber_has_the_whole_map_without_any_browser() {
     let mut map = new_map();
-    let show = Show::growing("run", map.classes().clone(), map.config().clone());
+    let show = Scenes::live("run", map.classes().clone(), map.config().clone());
     let seen = Arc::new(Mutex::new(Seen::default()));
-    let mut publisher = Publisher::followed(show, Box::new(Follower(seen.clone()))).unwrap();
+    let mut publisher = Publisher::with_subscriber(show, Box::new(Recorder(seen.clone()))).unwrap();
     for i in 0..6 {
         insert(&mut map, i, |map, frame| publisher.frame(map, frame));
     }
@@ -60,19 +60,19 @@ fn a_follower_has_the_whole_map_without_any_browser() {
     std::mem::swap(&mut *seen.lock().unwrap(), &mut again);
     assert_eq!((again.frames, again.way.len()), (6, 6));
     assert!(again.points > 0, "the first frame is due at once");
-    let mut bodies: Vec<Body> = again.tiles.into_values().flatten().collect();
-    bodies.sort_by_key(|body| body.id);
+    let mut instances: Vec<Instance> = again.tiles.into_values().flatten().collect();
+    instances.sort_by_key(|instance| instance.id);
     let mut expected: Vec<_> = map.primitives().map(|p| (p.id(), p.mean(), p.label())).collect();
     expected.sort_by_key(|(id, ..)| *id);
-    assert_eq!(bodies.iter().map(|b| (b.id, b.center, b.label)).collect::<Vec<_>>(), expected);
-    for body in &bodies {
-        assert_eq!(body.belief, map.query(&[body.center]).get(0));
+    assert_eq!(instances.iter().map(|b| (b.id, b.center, b.label)).collect::<Vec<_>>(), expected);
+    for instance in &instances {
+        assert_eq!(instance.belief, map.query(&[instance.center]).get(0));
     }
     // A map that does not change any more says the same.
-    Scene::of_map("whole", map, Vec::new(), None).tell(&mut Follower(seen.clone())).unwrap();
-    let mut whole: Vec<Body> = seen.lock().unwrap().tiles.values().flatten().copied().collect();
-    whole.sort_by_key(|body| body.id);
-    assert_eq!(whole, bodies);
+    Scene::of_map("whole", map, Vec::new(), None).send_to(&mut Recorder(seen.clone())).unwrap();
+    let mut whole: Vec<Instance> = seen.lock().unwrap().tiles.values().flatten().copied().collect();
+    whole.sort_by_key(|instance| instance.id);
+    assert_eq!(whole, instances);
 }
 
 #[test]

@@ -24,14 +24,14 @@ type Run = ([Tile; 2], [f64; 2]);
 
 /// Tiles that changed.
 #[derive(Debug, Default)]
-pub(crate) struct Marks {
+pub(crate) struct DirtyTiles {
     /// Changed since they were last taken, with the frame that first changed them.
     marked: BTreeMap<Tile, u64>,
     /// Lowest and highest of what was ever seen in a tile.
     heights: BTreeMap<Tile, [f64; 2]>,
 }
 
-impl Marks {
+impl DirtyTiles {
     /// How many tiles are marked.
     pub(crate) fn len(&self) -> usize {
         self.marked.len()
@@ -57,7 +57,7 @@ impl Marks {
         [low - ABOVE_M, high + ABOVE_M]
     }
 
-    /// Marks the tile of a place.
+    /// DirtyTiles the tile of a place.
     pub(crate) fn add(&mut self, [x, y, z]: [f64; 3], frame: u64) {
         let tile = Tile::of(x, y);
         self.marked.entry(tile).or_insert(frame);
@@ -65,7 +65,7 @@ impl Marks {
         *known = [known[0].min(z), known[1].max(z)];
     }
 
-    /// Marks the tiles that a frame of this number may have changed.
+    /// DirtyTiles the tiles that a frame of this number may have changed.
     pub(crate) fn add_frame(&mut self, frame: &Frame<'_>, number: u64, max_range: f64) {
         let far = max_range.min(e2bki::WORLD_LIMIT_M);
         let mut run = None;
@@ -104,7 +104,7 @@ impl Marks {
         }
     }
 
-    /// Adds a place to a run of the same tiles, or marks those and begins another.
+    /// Adds a place to a run of the same tiles, or dirty those and begins another.
     fn follow(&mut self, run: &mut Option<Run>, [x, y, z]: [f64; 3], radius: f64, number: u64) {
         let around = AROUND_M + radius;
         let corners = [Tile::of(x - around, y - around), Tile::of(x + around, y + around)];
@@ -167,9 +167,10 @@ mod tests {
     fn points() -> Vec<[f32; 3]> {
         let mut points: Vec<[f32; 3]> = (0..6000_u32)
             .map(|i| {
-                let (turn, range) = (f64::from(i) * 0.01, f64::from(3 + (i.wrapping_mul(2_654_435_761) >> 20) % 90));
+                let (rotation, range) =
+                    (f64::from(i) * 0.01, f64::from(3 + (i.wrapping_mul(2_654_435_761) >> 20) % 90));
                 let range = if i % 40 < 30 { 20.0 + f64::from(i / 600) } else { range };
-                [turn.cos() * range, turn.sin() * range, f64::from(i % 7) - 2.0].map(|v| v as f32)
+                [rotation.cos() * range, rotation.sin() * range, f64::from(i % 7) - 2.0].map(|v| v as f32)
             })
             .collect();
         for (i, bad) in [f32::NAN, f32::INFINITY, 1e30, 0.0].into_iter().enumerate() {
@@ -184,8 +185,8 @@ mod tests {
         let (s, c) = (0.6, 0.8);
         let world_from_sensor = Pose::new([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], [1e4, -77.0, 3.0]).unwrap();
         let frame = Frame { points: &points, semantics: Semantics::Labels(&[]), world_from_sensor };
-        let mut marks = Marks::default();
-        marks.add_frame(&frame, 5, far);
+        let mut dirty = DirtyTiles::default();
+        dirty.add_frame(&frame, 5, far);
         let near = |around: f64| {
             let used = points.iter().map(|p| p.map(f64::from)).filter(|p| squared(*p) <= far * far);
             let places = used.map(|p| world_from_sensor.apply(p));
@@ -197,12 +198,12 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         for (tile, z) in near(AROUND_M) {
-            assert_eq!(marks.marked.get(&tile), Some(&5), "{tile:?}");
-            let [low, high] = marks.heights(tile);
+            assert_eq!(dirty.marked.get(&tile), Some(&5), "{tile:?}");
+            let [low, high] = dirty.heights(tile);
             assert!(low <= z - ABOVE_M && z + ABOVE_M <= high);
         }
         let wide: Vec<Tile> = near(AROUND_M + 2.0 * BALL_M).into_iter().map(|(tile, _)| tile).collect();
-        assert!(marks.in_order().iter().all(|tile| wide.contains(tile)));
+        assert!(dirty.in_order().iter().all(|tile| wide.contains(tile)));
     }
 
     #[test]
