@@ -114,7 +114,6 @@ impl Publisher {
     /// A frame was inserted into the map.
     pub fn frame(&mut self, map: &Mapper, frame: &Frame<'_>) {
         let start = Instant::now();
-        self.dirty.add_frame(frame, self.frames, map.config().input.max_range);
         let place = frame.world_from_sensor.translation();
         self.frames += 1;
         let due = self.last.is_none_or(|last| last.elapsed() >= PAUSE);
@@ -123,6 +122,7 @@ impl Publisher {
             scene.moved(place);
         }
         if due && affordable && (self.subscribed || self.show.clients() > 0) {
+            self.dirty.update(map, self.frames);
             self.publish(map, start);
             if let Some(channel) = &self.channel {
                 // Points that find no room are not missed: the next frame has as many.
@@ -137,7 +137,8 @@ impl Publisher {
     /// The map is complete: sends all tiles that are still dirty, waiting for room. Returns the stream's statistics.
     pub fn finish(mut self, map: &Mapper) -> LiveStats {
         self.counts.packing = self.packing().1;
-        self.send_marked(map);
+        self.dirty.update(map, self.frames);
+        self.send_dirty(map);
         self.tell(map, None, true);
         self.close();
         self.counts
@@ -145,12 +146,12 @@ impl Publisher {
 
     /// Sends the whole map, waiting for room: at the beginning, or after a change other than a frame.
     pub fn flush(&mut self, map: &Mapper) {
-        map.primitives().for_each(|primitive| self.dirty.add(primitive.mean(), self.frames));
-        self.send_marked(map);
+        self.dirty.add_all(map, self.frames);
+        self.send_dirty(map);
         self.tell(map, None, false);
     }
 
-    fn send_marked(&mut self, map: &Mapper) {
+    fn send_dirty(&mut self, map: &Mapper) {
         for tile in self.dirty.in_order() {
             let Some(channel) = &self.channel else { return };
             if channel.send((self.frames, Update::Tile(self.snapshot(map, tile)))).is_err() {

@@ -174,3 +174,34 @@ fn the_end_is_told_however_full_the_channel_is() {
     });
     assert!(told.is_some());
 }
+
+#[test]
+fn a_primitive_that_is_pruned_far_away_leaves_the_page() {
+    let mut config = e2bki::Config::default();
+    config.refinement.prune = true;
+    config.refinement.consistency_radius = 20.0;
+    let mut map = e2bki::Mapper::new(e2bki::ClassSet::from_names(["road", "wall"]).unwrap(), config).unwrap();
+    let scenes = Scenes::live("run", map.classes().clone(), map.config().clone());
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let mut publisher = Publisher::with_subscriber(scenes, Box::new(Recorder(seen.clone()))).unwrap();
+    let see = |map: &mut e2bki::Mapper, publisher: &mut Publisher, sensor: [f64; 3], offset: [f32; 3], label: u32| {
+        let points: Vec<[f32; 3]> = (0..27).map(|i| [i % 3, i / 3 % 3, i / 9].map(|v| v as f32 * 0.05)).collect();
+        let points: Vec<[f32; 3]> = points.iter().map(|p| std::array::from_fn(|i| p[i] + offset[i])).collect();
+        let (labels, world_from_sensor) = (vec![label; 27], e2bki::Pose::from_translation(sensor).unwrap());
+        let semantics = e2bki::Semantics::Labels(&labels);
+        let frame = e2bki::Frame { points: &points, semantics, world_from_sensor };
+        map.insert(&frame).unwrap();
+        publisher.frame(map, &frame);
+    };
+    // Seen from 40 m away, in tile (0, 0).
+    see(&mut map, &mut publisher, [50.0, 10.0, 0.0], [-40.0, 0.0, 0.1], 0);
+    publisher.flush(&map);
+    assert!(map.primitives().any(|p| p.label() == 0));
+    // Another class seen from 2 m away, 15 m from there, in tile (-1, 0).
+    see(&mut map, &mut publisher, [-5.0, 8.0, 0.0], [0.0, 2.0, 0.1], 1);
+    assert!(map.primitives().all(|p| p.label() == 1), "the far one is pruned");
+    publisher.finish(&map);
+    let tiles = &seen.lock().unwrap().tiles;
+    assert_eq!(tiles.get(&Tile([0, 0])).map(Vec::len), Some(0), "it is still on the page");
+    assert_eq!(tiles.values().map(Vec::len).sum::<usize>(), map.len());
+}
