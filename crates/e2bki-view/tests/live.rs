@@ -151,7 +151,9 @@ fn points_of_nonsense_do_not_mark_the_world() {
     };
     map.insert(&frame).unwrap();
     publisher.frame(&map, &frame);
-    assert!(publisher.finish(&map).sent <= 4096);
+    // What the map dropped is not announced; what it took lies in a tile and reaches into those around it at most.
+    let most = 9 * map.len() as u64;
+    assert!(publisher.finish(&map).sent <= most);
 }
 
 #[test]
