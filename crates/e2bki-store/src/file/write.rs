@@ -12,7 +12,8 @@ use super::header::{Header, Index, TileInfo};
 use super::parquet::{RowGroup, footer};
 use super::tile::{Encoded, MOST_ROWS, encode_tile, tile_of};
 use super::{MAGIC, hash, record};
-use crate::atomic::write_atomically;
+use crate::atomic::{write_atomically, write_atomically_on};
+use crate::disk::{SharedDisk, real};
 use crate::error::{Error, Result};
 
 /// Row groups that are encoded at the same time: enough for all cores, few enough to fit in memory.
@@ -25,7 +26,10 @@ pub fn save(map: &Mapper, path: impl AsRef<Path>) -> Result<Header> {
 
 /// Saves a map with the names of the drives that it was made of, so that no drive is merged twice unnoticed.
 pub fn save_with(map: &Mapper, sources: &[String], path: impl AsRef<Path>) -> Result<Header> {
-    let path = path.as_ref();
+    save_on(&real(), map, sources, path.as_ref())
+}
+
+pub(crate) fn save_on(disk: &SharedDisk, map: &Mapper, sources: &[String], path: &Path) -> Result<Header> {
     if map.config().posterior != e2bki::config::Posterior::Refined {
         return Err(Error::Refused(
             "a map with an accumulated posterior cannot be saved: it is not made of primitives".into(),
@@ -44,7 +48,7 @@ pub fn save_with(map: &Mapper, sources: &[String], path: impl AsRef<Path>) -> Re
     let states = |group: &&[Placed<'_>]| {
         (group[0].0, Cow::Owned(group.iter().map(|(_, primitive)| primitive.state()).collect::<Vec<_>>()))
     };
-    write_atomically(path, |out| write_map(out, path, &header, &groups, states))?;
+    write_atomically_on(disk, path, |out| write_map(out, path, &header, &groups, states))?;
     Ok(header)
 }
 
