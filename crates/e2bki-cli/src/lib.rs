@@ -1,7 +1,7 @@
 //! The program `e2bki`: thin; every command is a call into a library crate.
 //!
-//! A library, so that the Python package can bring the same program along. Exit codes: 0 done, 1 a finding, 2 bad usage
-//! or input.
+//! A library, so that the Python package can bring the same program along. Exit codes: 0 done, 1 a finding
+//! or stopped by a signal with everything kept, 2 bad usage or input, 128 + N ended at once by signal N.
 
 mod bench;
 mod calibrate;
@@ -14,10 +14,12 @@ mod experiment;
 mod export;
 mod info;
 mod inspect;
+mod interrupt;
 mod map;
 mod maps;
 mod merge;
 mod network;
+mod outputs;
 mod pictures;
 mod query;
 mod real;
@@ -141,11 +143,11 @@ fn execute(command: Command) -> u8 {
         // A reader that went away (`e2bki config | head`) is not a mistake of anybody's.
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) if error.is::<maps::Finding>() => {
-            eprintln!("{error}");
+            table::say(&error.to_string());
             1
         }
         Err(error) => {
-            eprintln!("error: {}", with_causes(&error));
+            table::say(&format!("error: {}", with_causes(&error)));
             2
         }
     }

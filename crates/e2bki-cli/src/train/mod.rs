@@ -108,7 +108,8 @@ impl Options {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let settings = options.settings()?;
-    std::fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
+    outputs::make_folder(&options.out)?;
+    outputs::check_files([&options.report, &options.json])?;
     if let Some(path) = options.init.as_ref().filter(|path| !path.is_file()) {
         bail!("--init: there is no file {}", path.display());
     }
@@ -154,7 +155,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             bar.suspend(|| {
                 table::line(&row).ok();
                 if let Some(concern) = epoch.concern {
-                    eprintln!("warning: epoch {}: {concern}", epoch.number);
+                    table::say(&format!("warning: epoch {}: {concern}", epoch.number));
                 }
             });
         },
@@ -168,10 +169,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             false if now < usual => usual,
             false => now * 10.0,
         };
-        eprintln!(
+        table::say(&format!(
             "warning: the network has learned little or nothing: {concern}. Try again with --learning-rate {other:e} \
              (it was {now:e}), more --epochs or another --seed, and another --out"
-        );
+        ));
     }
 
     let mut weights: Weights = trainer.weights().clone();
