@@ -30,7 +30,7 @@ impl VoxelMapper {
     pub(crate) fn new(classes: ClassSet, config: &Config, options: BuildOptions, rule: Rule) -> Result<Self> {
         config.check()?;
         select::check(options.thinning)?;
-        let pool = match config.threads {
+        let pool = match config.run.threads {
             0 => None,
             threads => Some(Arc::new(
                 rayon::ThreadPoolBuilder::new()
@@ -39,7 +39,7 @@ impl VoxelMapper {
                     .map_err(|e| Error::Unsupported(format!("cannot start {threads} threads: {e}")))?,
             )),
         };
-        let grid = |planar| Grid::new(Lattice { resolution: config.resolution, planar, shift: rule.shift() });
+        let grid = |planar| Grid::new(Lattice { resolution: config.views.resolution, planar, shift: rule.shift() });
         let (solid, planar) = (grid(false), options.bev.then(|| grid(true)));
         Ok(Self { classes, config: plain(config), options, rule, solid, planar, pool })
     }
@@ -100,13 +100,13 @@ impl VoxelMapper {
 
     pub(crate) fn voxels(&self) -> Voxels {
         let (centers, beliefs) = self.beliefs_of(&self.solid);
-        Voxels { resolution: self.config.resolution, centers, beliefs }
+        Voxels { resolution: self.config.views.resolution, centers, beliefs }
     }
 
     pub(crate) fn bev(&self) -> Result<Cells> {
         let (centers, beliefs) = self.beliefs_of(self.plane()?);
         let centers = centers.into_iter().map(|c| [c[0], c[1]]).collect();
-        Ok(Cells { resolution: self.config.resolution, centers, beliefs })
+        Ok(Cells { resolution: self.config.views.resolution, centers, beliefs })
     }
 
     pub(crate) fn byte_size(&self) -> usize {
@@ -126,7 +126,7 @@ impl VoxelMapper {
     }
 
     fn beliefs(&self, rows: Vec<f32>) -> Beliefs {
-        Beliefs::from_sums(self.classes.len(), self.config.prior, self.rule.sparsity(&self.config), rows)
+        Beliefs::from_sums(self.classes.len(), self.config.kernel.prior, self.rule.sparsity(&self.config), rows)
     }
 
     fn beliefs_at(&self, grid: &Grid, points: &[[f64; 3]]) -> Beliefs {
@@ -162,5 +162,8 @@ impl VoxelMapper {
 
 /// The configuration without what is E2-BKI's alone: these methods take every point at its word.
 pub(crate) fn plain(config: &Config) -> Config {
-    Config { context: 0.0, class_trust: 0.0, ..config.clone() }
+    config.clone().with(|c| {
+        c.input.context = 0.0;
+        c.input.class_trust = 0.0;
+    })
 }

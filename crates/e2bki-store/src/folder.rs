@@ -374,7 +374,7 @@ impl Folder {
         const AT_ONCE: usize = 16;
         let mut file = MapFile::open(file)?;
         let mut header = file.header().clone();
-        header.config.threads = threads;
+        header.config.run.threads = threads;
         let mut new = Self::create(folder, header.clone())?;
         let order: Vec<[i32; 2]> = file.tiles().iter().map(|info| info.tile).collect();
         let mut number = 0;

@@ -56,11 +56,11 @@ impl Mapper {
         config.check()?;
         config.check_classes(classes.len())?;
         let terms = Terms::new(classes.len(), &config);
-        let live = (config.live_voxels && config.posterior == Posterior::Refined)
-            .then(|| LiveGrid::new(config.resolution, terms, config.distance));
-        let accumulated = (config.posterior == Posterior::Accumulate)
-            .then(|| Accumulated::new(config.resolution, terms, config.distance));
-        let pool = match config.threads {
+        let live = (config.views.live_voxels && config.views.posterior == Posterior::Refined)
+            .then(|| LiveGrid::new(config.views.resolution, terms, config.kernel.distance));
+        let accumulated = (config.views.posterior == Posterior::Accumulate)
+            .then(|| Accumulated::new(config.views.resolution, terms, config.kernel.distance));
+        let pool = match config.run.threads {
             0 => None,
             threads => Some(Arc::new(
                 rayon::ThreadPoolBuilder::new()

@@ -32,7 +32,7 @@ impl Prepared {
 
         // 3. Sum each group into a primitive, and stop the most uncertain.
         let (batch, rows) = timed(&mut time.fuse, || {
-            let mut batch = fuse(&points, &clusters, pose, config.correlation);
+            let mut batch = fuse(&points, &clusters, pose, config.fusion.correlation);
             let rows = gate(&mut batch, config, &mut report);
             (batch, rows)
         });
@@ -53,7 +53,7 @@ fn gate(batch: &mut Batch, config: &Config, report: &mut FrameReport) -> Vec<usi
     let passes = passes(batch, config);
     report.clusters = passes.len();
     report.gated = passes.iter().filter(|pass| !**pass).count();
-    match config.gated {
+    match config.fusion.gated {
         Gated::Drop => (0..passes.len()).filter(|row| passes[*row]).collect(),
         Gated::Mute => {
             for (core, _) in batch.cores.iter_mut().zip(&passes).filter(|(_, pass)| !**pass) {

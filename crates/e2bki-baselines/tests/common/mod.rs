@@ -120,10 +120,10 @@ pub fn kernel_map(
 ) -> Map {
     let classes = points.first().map_or(0, |p| p.belief.len());
     let furthest = points.iter().map(&reach).fold(0.0, f64::max);
-    let near = (furthest / config.resolution).ceil() as i64 + 1;
+    let near = (furthest / config.views.resolution).ceil() as i64 + 1;
     let mut map = Map::new();
-    for voxel in voxels_near(points, config.resolution, near, axes) {
-        let center = center_of(voxel, config.resolution);
+    for voxel in voxels_near(points, config.views.resolution, near, axes) {
+        let center = center_of(voxel, config.views.resolution);
         let mut sums = vec![0.0; classes];
         for point in points {
             let k = sparse_kernel(point.distance(center, axes), reach(point));

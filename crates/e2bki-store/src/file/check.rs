@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use e2bki::{Config, Mapper, PrimitiveState};
+use e2bki::{Mapper, PrimitiveState};
 
 use super::header::{Header, TileInfo};
 use super::read::MapFile;
@@ -108,6 +108,6 @@ fn verified(file: &mut MapFile, info: &TileInfo, header: &Header) -> Result<Vec<
 /// Whether primitives can be a map together.
 pub(super) fn fits(header: &Header, states: Vec<PrimitiveState>) -> e2bki::Result<()> {
     // Neither views nor threads of its own are needed to know.
-    let config = Config { live_voxels: false, threads: 0, ..header.config.clone() };
+    let config = header.config.clone().with(|c| (c.views.live_voxels, c.run.threads) = (false, 0));
     Mapper::restore(header.classes.clone(), config, header.frames, header.next_id, states).map(|_| ())
 }

@@ -30,7 +30,7 @@ pub fn save_with(map: &Mapper, sources: &[String], path: impl AsRef<Path>) -> Re
 }
 
 pub(crate) fn save_on(disk: &SharedDisk, map: &Mapper, sources: &[String], path: &Path) -> Result<Header> {
-    if map.config().posterior != e2bki::config::Posterior::Refined {
+    if map.config().views.posterior != e2bki::config::Posterior::Refined {
         return Err(Error::Refused(
             "a map with an accumulated posterior cannot be saved: it is not made of primitives".into(),
         ));

@@ -50,7 +50,7 @@ struct Trial {
 }
 
 fn empty_map() -> Mapper {
-    let config = Config { live_voxels: false, ..Config::default() };
+    let config = Config::default().with(|c| c.views.live_voxels = false);
     Mapper::new(ClassSet::from_names(["road", "tree"]).unwrap(), config).unwrap()
 }
 

@@ -132,7 +132,16 @@ mod tests {
         let mut labels = vec![0; 20];
         (labels[7], labels[13]) = (1, 1);
         labels.push(2);
-        let of = |context: f64| points(&places, &labels, &Config { context, class_trust: 0.0, ..Config::default() });
+        let of = |context: f64| {
+            points(
+                &places,
+                &labels,
+                &Config::default().with(|c| {
+                    c.input.context = context;
+                    c.input.class_trust = 0.0;
+                }),
+            )
+        };
         let (alone, mixed) = (of(0.0), of(0.8));
         assert!(alone.label[7] == 1 && mixed.label[7] == 0 && mixed.label[13] == 0);
         assert_eq!((mixed.label[0], mixed.label[20]), (0, 2));
@@ -150,10 +159,13 @@ mod tests {
         let evidence: Vec<f32> = (0..180).map(|i| (i * 37 % 19) as f32 * 0.4).collect();
         let frame =
             Frame { points: &places, semantics: Semantics::Evidence(&evidence), world_from_sensor: Pose::IDENTITY };
-        let config = Config { context: 0.6, class_trust: 0.0, ..Config::default() };
-        let plain = EvidentialPoints::from_frame(&frame, 3, &Config { context: 0.0, ..config.clone() }).unwrap().0;
+        let config = Config::default().with(|c| {
+            c.input.context = 0.6;
+            c.input.class_trust = 0.0;
+        });
+        let plain = EvidentialPoints::from_frame(&frame, 3, &config.clone().with(|c| c.input.context = 0.0)).unwrap().0;
         let mixed = EvidentialPoints::from_frame(&frame, 3, &config).unwrap().0;
-        let side = config.label_neighbourhood as f32;
+        let side = config.input.label_neighbourhood as f32;
         let cube = |p: [f32; 3]| p.map(|v| (v / side).floor() as i32);
         let beliefs = |of: &EvidentialPoints, i: usize| -> [f64; 3] {
             std::array::from_fn(|c| f64::from(of.odds(i)[c]) * of.uncertainty(i))

@@ -54,18 +54,18 @@ impl EvidentialPoints {
             report.repaired += repaired;
         }
         let labelled = matches!(frame.semantics, Semantics::Labels(_));
-        let side = config.label_neighbourhood as f32;
-        let cubes =
-            (labelled || config.context > 0.0).then(|| Cubes::new(&points.position, &points.label, classes, side));
+        let side = config.input.label_neighbourhood as f32;
+        let cubes = (labelled || config.input.context > 0.0)
+            .then(|| Cubes::new(&points.position, &points.label, classes, side));
         let mut cubes_of_rows = None;
         if let Some(cubes) = cubes.as_ref().filter(|_| labelled) {
-            let rows = odds_from_labels(cubes, &points.label, classes, config.label_strength as f32);
+            let rows = odds_from_labels(cubes, &points.label, classes, config.input.label_strength as f32);
             (points.odds, points.row_of, cubes_of_rows) = (rows.odds, Some(rows.of_point), Some(rows.cubes));
         }
-        points.translate(config.confusion.rows());
-        if let Some(cubes) = cubes.filter(|_| config.context > 0.0) {
+        points.translate(config.input.confusion.rows());
+        if let Some(cubes) = cubes.filter(|_| config.input.context > 0.0) {
             let of_rows = cubes_of_rows.unwrap_or_else(|| cubes.numbers.of.iter().map(|cube| (*cube, 1)).collect());
-            points.mix_with_neighbours(&cubes, &of_rows, config.context as f32, config.class_trust);
+            points.mix_with_neighbours(&cubes, &of_rows, config.input.context as f32, config.input.class_trust);
         }
         report.kept = points.len();
         Ok((points, report))
@@ -138,16 +138,16 @@ fn convert(
             Semantics::Opinion { probabilities: v, uncertainty } => {
                 opinion::from_opinion(&v[row(v)], uncertainty[i], &mut odds)
             }
-            Semantics::Probabilities(v) => opinion::from_probabilities(&v[row(v)], config.temperature, &mut odds),
+            Semantics::Probabilities(v) => opinion::from_probabilities(&v[row(v)], config.input.temperature, &mut odds),
             Semantics::Logits { values: v, kind: LogitKind::ExpEvidence } => {
                 opinion::from_log_evidence(&v[row(v)], &mut odds)
             }
             Semantics::Logits { values: v, kind: LogitKind::Softmax } => {
-                opinion::from_softmax(&v[row(v)], config.temperature, &mut odds)
+                opinion::from_softmax(&v[row(v)], config.input.temperature, &mut odds)
             }
         };
-        if !softmax && config.temperature != 1.0 {
-            opinion::tempered(&mut odds, config.temperature);
+        if !softmax && config.input.temperature != 1.0 {
+            opinion::tempered(&mut odds, config.input.temperature);
         }
         match verdict {
             Verdict::NonFinite => dropped.non_finite_semantics += 1,
@@ -177,11 +177,11 @@ fn distance(position: [f32; 3], config: &Config, dropped: &mut Dropped) -> Optio
     }
     let [x, y, z] = position.map(f64::from);
     let distance = (x * x + y * y + z * z).sqrt();
-    if distance < config.min_range {
+    if distance < config.input.min_range {
         dropped.too_near += 1;
         return None;
     }
-    if distance > config.max_range.min(WORLD_LIMIT_M) {
+    if distance > config.input.max_range.min(WORLD_LIMIT_M) {
         dropped.too_far += 1;
         return None;
     }

@@ -55,8 +55,8 @@ mod tests {
     #[test]
     fn evidence_is_shared_out_and_none_is_lost() {
         let rows = vec![vec![0.2, 0.8, 0.0], vec![0.0, 1.0, 0.0], vec![0.5, 0.0, 0.5]];
-        let plain = Config { context: 0.0, ..Config::default() };
-        let learned = Config { confusion: Confusion::new(rows.clone()), ..plain.clone() };
+        let plain = Config::default().with(|c| c.input.context = 0.0);
+        let learned = plain.clone().with(|c| c.input.confusion = Confusion::new(rows.clone()));
         let evidence = [6.0, 1.0, 0.5, 0.0, 3.0, 0.0, 1.0, 1.0, 7.0];
         for semantics in [Semantics::Evidence(&evidence), Semantics::Labels(&[0, 0, 2])] {
             let (a, b) = (points(semantics, &plain).unwrap(), points(semantics, &learned).unwrap());
@@ -71,7 +71,8 @@ mod tests {
 
     #[test]
     fn a_confusion_of_other_classes_is_refused() {
-        let config = Config { confusion: Confusion::new(vec![vec![1.0, 0.0], vec![0.0, 1.0]]), ..Config::default() };
+        let config =
+            Config::default().with(|c| c.input.confusion = Confusion::new(vec![vec![1.0, 0.0], vec![0.0, 1.0]]));
         let message = points(Semantics::Labels(&[0, 1, 2]), &config).unwrap_err().to_string();
         assert!(message.contains("confusion") && message.contains("3 × 3"), "{message}");
     }
