@@ -37,8 +37,7 @@ pub fn say(text: &str) {
 
 /// Rows of cells; the first is the heading. The first column is aligned left, the others right.
 pub fn print(rows: &[Vec<String>]) -> Result<()> {
-    let rows: Vec<Vec<Cow<'_, str>>> =
-        rows.iter().map(|row| row.iter().map(|cell| harmless(cell)).collect()).collect();
+    let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| row.iter().map(|cell| harmless(cell)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns)
         .map(|c| rows.iter().filter_map(|row| row.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0))
@@ -59,8 +58,7 @@ pub fn print(rows: &[Vec<String>]) -> Result<()> {
 
 /// Rows of words: every column is aligned left.
 pub fn print_left(rows: &[Vec<String>]) -> Result<()> {
-    let rows: Vec<Vec<Cow<'_, str>>> =
-        rows.iter().map(|row| row.iter().map(|cell| harmless(cell)).collect()).collect();
+    let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| row.iter().map(|cell| harmless(cell)).collect()).collect();
     let width = rows.iter().filter_map(|row| row.first()).map(|cell| cell.chars().count()).max().unwrap_or(0);
     for row in &rows {
         let cell = |i: usize| row.get(i).map(|cell| &**cell).unwrap_or_default();
@@ -117,7 +115,10 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_is_written_out() {
-        assert_eq!(harmless("road \u{1b}]0;owned\u{7}\u{9b}2J\r\n\u{202e}x"), "road \\u{1b}]0;owned\\u{7}\\u{9b}2J\\r\\n\\u{202e}x");
+        assert_eq!(
+            harmless("road \u{1b}]0;owned\u{7}\u{9b}2J\r\n\u{202e}x"),
+            "road \\u{1b}]0;owned\\u{7}\\u{9b}2J\\r\\n\\u{202e}x"
+        );
         assert_eq!(harmless("Straße, 道路, дорога – é"), "Straße, 道路, дорога – é");
         assert_eq!(harmless_lines("a\nb\tc\u{1b}[31m"), "a\nb\tc\\u{1b}[31m");
     }

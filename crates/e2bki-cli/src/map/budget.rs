@@ -36,8 +36,10 @@ pub(crate) fn parse_bytes(text: &str) -> Result<usize, String> {
 
 /// A map with a budget, and the folder that the rest of it is in while it is built.
 pub(crate) struct Budgeted {
-    pub(crate) map: Option<RollingMapper>,
+    map: RollingMapper,
     folder: PathBuf,
+    /// Whether all of it is in its file.
+    saved: bool,
 }
 
 impl Budgeted {
@@ -45,47 +47,49 @@ impl Budgeted {
     pub(crate) fn new(classes: ClassSet, config: &Config, out: &Path, bytes: usize) -> Result<Self> {
         let folder = folder_beside(out)?;
         let map = RollingMapper::create(classes, config.clone(), &folder, bytes).with_context(|| left_over(&folder))?;
-        Ok(Self { map: Some(map), folder })
+        Ok(Self { map, folder, saved: false })
     }
 
     /// A saved map to go on with.
     pub(crate) fn of_file(file: &Path, threads: usize, out: &Path, bytes: usize) -> Result<Self> {
         let folder = folder_beside(out)?;
         drop(Folder::unpack(file, &folder, threads).with_context(|| left_over(&folder))?);
-        Ok(Self { map: Some(RollingMapper::open(&folder, bytes)?), folder })
-    }
-
-    fn rolling(&self) -> Option<&RollingMapper> {
-        self.map.as_ref()
+        Ok(Self { map: RollingMapper::open(&folder, bytes)?, folder, saved: true })
     }
 
     /// The part in memory.
-    pub(crate) fn resident(&self) -> Option<&Mapper> {
-        self.rolling().map(RollingMapper::resident)
-    }
-
-    /// Primitives in memory and in the folder.
-    pub(crate) fn len(&self) -> u64 {
-        self.rolling().map_or(0, RollingMapper::len)
+    pub(crate) fn resident(&self) -> &Mapper {
+        self.map.resident()
     }
 
     pub(crate) fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
-        let map = self.map.as_mut().context("the map is gone")?;
-        let mut report = map.insert(frame)?;
-        report.primitives = map.len() as usize;
+        self.saved = false;
+        let mut report = self.map.insert(frame)?;
+        report.primitives = self.map.len() as usize;
         Ok(report)
     }
 
     /// Writes the whole map to one file; returns the names of the drives in it.
     pub(crate) fn save(&mut self, sources: &[String], path: &Path) -> Result<Vec<String>> {
-        Ok(self.map.as_mut().context("the map is gone")?.save_as(sources, path)?.sources)
+        let header = self.map.save_as(sources, path)?;
+        self.saved = true;
+        Ok(header.sources)
     }
+}
 
-    /// Removes the folder, once the map is in its file.
-    pub(crate) fn finish(&mut self) {
-        self.map = None;
+impl Budgeted {
+    /// Removes the folder if all of the map is in its file; what is in memory can still be looked at.
+    pub(crate) fn release(&mut self) {
         // What cannot be removed costs space only, and the next run says so.
-        std::fs::remove_dir_all(&self.folder).ok();
+        if std::mem::take(&mut self.saved) {
+            std::fs::remove_dir_all(&self.folder).ok();
+        }
+    }
+}
+
+impl Drop for Budgeted {
+    fn drop(&mut self) {
+        self.release();
     }
 }
 

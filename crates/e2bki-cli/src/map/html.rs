@@ -23,9 +23,7 @@ pub(crate) fn write(
     let about = format!("{} sequence {}, mapped with {method}", dataset.format(), dataset.sequence());
     let mut page = Report::new("e2bki map: a dataset, mapped", &about);
     page.figures(&account.figures(map));
-    if let Some(map) = map.seen() {
-        report::from_above(&mut page, map, trajectory)?;
-    }
+    report::from_above(&mut page, map.seen(), trajectory)?;
     if matches!(map, Map::Budgeted(_)) {
         page.text("Only the part of the map that was in memory at the end is drawn; the map file holds all of it.");
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use e2bki::{ClassSet, Mapper};
+use e2bki::ClassSet;
 use e2bki_store::{Header, MapFile, WriteLock};
 
 use super::method::Map;
@@ -38,7 +38,9 @@ impl<'a> Keeper<'a> {
         self.unsaved += 1;
         let due = self.every.is_some_and(|every| self.unsaved.is_multiple_of(every));
         let failed = if due { self.write(map).err() } else { None };
-        failed.map(|error| format!("warning: the map of {} frames is not saved yet and will be tried again: {error:#}", self.unsaved))
+        failed.map(|error| {
+            format!("warning: the map of {} frames is not saved yet and will be tried again: {error:#}", self.unsaved)
+        })
     }
 
     /// Writes the map, if it is to be written; returns where.
@@ -91,11 +93,4 @@ pub(crate) fn header(path: &Path, classes: &ClassSet) -> Result<Header> {
         );
     }
     Ok(header)
-}
-
-/// A saved map to go on with, and the names of its drives.
-pub(crate) fn load(path: &Path, classes: &ClassSet, threads: usize) -> Result<(Mapper, Vec<String>)> {
-    let header = header(path, classes)?;
-    let map = MapFile::open(path)?.load_as(header.config.with(|c| c.run.threads = threads), |_| true)?;
-    Ok((map, header.sources))
 }

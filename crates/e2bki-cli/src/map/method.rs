@@ -45,17 +45,17 @@ impl Map {
     pub(crate) fn primitives(&self) -> Option<&Mapper> {
         match self {
             Self::Primitives(map) => Some(map),
-            Self::Budgeted(map) => map.resident(),
+            Self::Budgeted(map) => Some(map.resident()),
             Self::Voxels(_) => None,
         }
     }
 
     /// What can be looked at: all of the map, or the part that is in memory.
-    pub(crate) fn seen(&self) -> Option<&dyn SemanticMapper> {
+    pub(crate) fn seen(&self) -> &dyn SemanticMapper {
         match self {
-            Self::Primitives(map) => Some(map.as_ref()),
-            Self::Budgeted(map) => map.resident().map(|map| map as &dyn SemanticMapper),
-            Self::Voxels(map) => Some(map.as_ref()),
+            Self::Primitives(map) => map.as_ref(),
+            Self::Budgeted(map) => map.resident(),
+            Self::Voxels(map) => map.as_ref(),
         }
     }
 
@@ -87,7 +87,7 @@ impl Map {
     pub(crate) fn byte_size(&self) -> usize {
         match self {
             Self::Primitives(map) => map.byte_size().total(),
-            Self::Budgeted(map) => map.resident().map_or(0, |map| map.byte_size().total()),
+            Self::Budgeted(map) => map.resident().byte_size().total(),
             Self::Voxels(map) => map.byte_size(),
         }
     }

@@ -18,12 +18,12 @@ use clap::Args;
 use e2bki::config::{Field, fields};
 use e2bki::{ClassSet, Config};
 use e2bki_data::{GroundTruth, LoadedFrame};
-use e2bki_store::WriteLock;
+use e2bki_store::{MapFile, WriteLock};
 
 use crate::config::Parameters;
 use crate::data::{DataArguments, range};
-use crate::view::ServeArguments;
 use crate::interrupt::Interruptible;
+use crate::view::ServeArguments;
 use crate::{network, outputs, table};
 use report::Account;
 use source::Source;
@@ -132,24 +132,29 @@ impl Options {
         if !method::is_ours(&self.method) {
             bail!("--onto goes on with a map of E2-BKI; leave --method out");
         }
-        if let (Some(bytes), Some(out)) = (self.memory, &self.out) {
-            let sources = keep::header(path, classes)?.sources;
-            let map = budget::Budgeted::of_file(path, config.run.threads, out, bytes)?;
-            return Ok((method::Map::Budgeted(Box::new(map)), sources));
-        }
-        let (map, sources) = keep::load(path, classes, config.run.threads)?;
+        let header = keep::header(path, classes)?;
         let asked = self.parameters.any() || self.max_range.is_some() || self.resolution.is_some();
-        let differs = |field: &&Field| field.key != "run.threads" && field.value(map.config()) != field.value(config);
+        let differs = |field: &&Field| field.key != "run.threads" && field.value(&header.config) != field.value(config);
         if let Some(field) = fields().iter().find(differs).filter(|_| asked) {
             bail!(
                 "{}: it was made with {} = {} and goes on so, not with {}; leave the parameters out",
                 path.display(),
                 field.key,
-                field.value(map.config()),
+                field.value(&header.config),
                 field.value(config)
             );
         }
-        Ok((method::Map::Primitives(Box::new(map)), sources))
+        let threads = config.run.threads;
+        let map = match (self.memory, &self.out) {
+            (Some(bytes), Some(out)) => {
+                method::Map::Budgeted(Box::new(budget::Budgeted::of_file(path, threads, out, bytes)?))
+            }
+            _ => {
+                let config = header.config.with(|c| c.run.threads = threads);
+                method::Map::Primitives(Box::new(MapFile::open(path)?.load_as(config, |_| true)?))
+            }
+        };
+        Ok((map, header.sources))
     }
 }
 
@@ -263,12 +268,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(path) = &options.json {
         table::write_json(path, &account.to_json(&dataset, &map, &options.method))?;
     }
+    // Others may write the map while this one is looked at.
+    drop(keeper);
     match (live, map) {
         (Some(live), method::Map::Primitives(map)) => live.finish(&map),
         (live, method::Map::Budgeted(mut map)) => {
-            let shown = live.map_or(Ok(()), |live| map.resident().map_or(Ok(()), |map| live.finish(map)));
-            map.finish();
-            shown
+            map.release();
+            live.map_or(Ok(()), |live| live.finish(map.resident()))
         }
         (_, map) if options.view => live::show(&options.method, map, beside, &trajectory, &options.serve),
         _ => Ok(()),

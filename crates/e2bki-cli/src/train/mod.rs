@@ -6,12 +6,12 @@ mod resume;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use e2bki_segment::network::Weights;
 use e2bki_segment::train::{TrainOptions, Trainer, Void, calibrate, score};
 
-use crate::table;
+use crate::{outputs, table};
 
 /// Train an evidential segmentation network
 #[derive(Args)]
