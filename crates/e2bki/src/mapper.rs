@@ -256,3 +256,20 @@ impl Mapper {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_threads_are_not_started_on_a_small_machine() {
+        let threads = |asked: usize| {
+            let config = Config::default().with(|c| c.run.threads = asked);
+            let map = Mapper::new(ClassSet::from_names(["road"]).unwrap(), config).unwrap();
+            assert_eq!(map.config().run.threads, asked);
+            map.run(rayon::current_num_threads)
+        };
+        assert_eq!([1, 3, 8].map(threads), [1, 3, 8]);
+        assert_eq!(threads(1024), most_threads().min(1024));
+    }
+}
