@@ -85,7 +85,7 @@ impl Follower {
 /// A failure to record is printed; mapping continues.
 fn note<E: std::fmt::Display>(result: std::result::Result<(), E>) {
     if let Err(error) = result {
-        eprintln!("note: Rerun: {error}");
+        crate::table::say(&format!("note: Rerun: {error}"));
     }
 }
 

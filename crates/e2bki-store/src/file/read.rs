@@ -84,6 +84,11 @@ impl MapFile {
         &self.tiles
     }
 
+    /// Whether this is the file that a folder's manifest means by an entry.
+    pub(crate) fn is_tile(&self, entry: &crate::folder::Entry) -> bool {
+        entry.is_of(&self.tiles)
+    }
+
     /// Size of the file in bytes.
     pub fn bytes(&self) -> u64 {
         self.len
@@ -92,6 +97,15 @@ impl MapFile {
     /// Number of primitives.
     pub fn rows(&self) -> u64 {
         self.tiles.iter().map(|tile| u64::from(tile.rows)).sum()
+    }
+
+    /// The primitives of one entry of [`Self::tiles`].
+    pub(crate) fn read_tile(&mut self, number: usize) -> Result<Vec<PrimitiveState>> {
+        let Some(info) = self.tiles.get(number).cloned() else {
+            return Err(Error::Refused(format!("there is no tile number {number}; there are {}", self.tiles.len())));
+        };
+        let (at, bytes) = self.tile_bytes(&info)?;
+        decode_tile(&info, &bytes, self.header.classes.len(), &self.path, at)
     }
 
     /// The columns of a tile, and where they begin.
