@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every check: format, lints, tests, documentation, examples, the demo, instruction counts, the viewer in a browser, the Python
+# Every check: format, lints, tests, fuzzing, documentation, examples, the demo, instruction counts, the viewer in a browser, the Python
 # package. Needs Rust; the last three need valgrind, node with Chromium, and Python, and say in one line that they are skipped
 # where these cannot be had.
 set -euo pipefail
@@ -21,6 +21,9 @@ step "tests"
 tested=(--workspace --exclude e2bki-python --features e2bki-cli/segment --locked)
 cargo test "${tested[@]}" --all-targets
 cargo test "${tested[@]}" --doc
+
+step "fuzzing (FUZZ_SECONDS of it, 60 if not said)"
+bash scripts/fuzz.sh
 
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
