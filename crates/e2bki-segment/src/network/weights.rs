@@ -202,7 +202,9 @@ fn about(bytes: &[u8], name: &str) -> Result<Option<About>> {
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| SegmentError::model(name, error))?;
     let Some(text) = metadata.metadata().as_ref().and_then(|all| all.get(KEY)) else { return Ok(None) };
     let what = |error: serde_json::Error| SegmentError::model(name, format!("what it says of itself: {error}"));
-    serde_json::from_str(text).map(Some).map_err(what)
+    let about: About = serde_json::from_str(text).map_err(what)?;
+    about.description.check().map_err(|wrong| SegmentError::model(name, format!("what it says of itself: {wrong}")))?;
+    Ok(Some(about))
 }
 
 /// What a file of another program is, by the shapes of its parameters.
