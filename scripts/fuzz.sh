@@ -31,7 +31,7 @@ one() {
     local target=$1 log=$folder/logs/$1.txt status=0
     mkdir -p "$folder/corpus/$target" "$folder/found/$target"
     # Where libFuzzer stands the threads of the library do the work of this one program; one run at a time per core.
-    FUZZ_TARGET=$target RAYON_NUM_THREADS=1 "$program" -max_total_time="$each" -timeout=20 -rss_limit_mb=3000 -max_len=8192 \
+    FUZZ_TARGET=$target FUZZ_SEEDS=$folder/corpus/$target RAYON_NUM_THREADS=1 "$program" -max_total_time="$each" -timeout=20 -rss_limit_mb=3000 -max_len=8192 \
         -print_final_stats=1 -artifact_prefix="$folder/found/$target/" "$folder/corpus/$target" "fuzz/corpus/$target" \
         > "$log" 2>&1 || status=$?
     local runs covered

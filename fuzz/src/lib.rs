@@ -5,9 +5,12 @@
 mod maps;
 mod parsers;
 mod reseal;
+mod seeds;
 mod texts;
 
 use peak_alloc::PeakAlloc;
+
+pub use seeds::seeds;
 
 /// Bytes that any input may cost, whatever its size: tables, buffers, messages.
 const ALLOWANCE: usize = 4 << 20;

@@ -8,7 +8,7 @@ use e2bki_store::MapFile;
 use crate::reseal;
 
 /// A file of this process alone.
-fn scratch(name: &str) -> PathBuf {
+pub(crate) fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("e2bki-fuzz-{}-{name}", std::process::id()))
 }
 

@@ -9,9 +9,22 @@ static MEMORY: PeakAlloc = PeakAlloc;
 mod tests {
     use std::path::Path;
 
-    use e2bki_fuzz::{TARGETS, named};
+    use e2bki_fuzz::{TARGETS, Target, named, seeds};
 
     use super::MEMORY;
+
+    fn survive(target: &Target, bytes: &[u8]) {
+        target.check(bytes, &MEMORY);
+        // Cut short, and with a byte changed: what a disk does.
+        for cut in [1, bytes.len() / 2, bytes.len().saturating_sub(1)] {
+            target.check(&bytes[..cut.min(bytes.len())], &MEMORY);
+        }
+        for place in (0..bytes.len()).step_by(bytes.len() / 16 + 1) {
+            let mut damaged = bytes.to_vec();
+            damaged[place] ^= 0x91;
+            target.check(&damaged, &MEMORY);
+        }
+    }
 
     /// One test, since memory is counted for the whole process.
     #[test]
@@ -25,17 +38,11 @@ mod tests {
                 let bytes = std::fs::read(&path).unwrap();
                 // The name is printed first: an input that ends the process is then known.
                 println!("{}", path.display());
-                target.check(&bytes, &MEMORY);
-                // Cut short, and with a byte changed: what a disk does.
-                for cut in [1, bytes.len() / 2, bytes.len().saturating_sub(1)] {
-                    target.check(&bytes[..cut.min(bytes.len())], &MEMORY);
-                }
-                for place in (0..bytes.len()).step_by(bytes.len() / 16 + 1) {
-                    let mut damaged = bytes.clone();
-                    damaged[place] ^= 0x91;
-                    target.check(&damaged, &MEMORY);
-                }
+                survive(&target, &bytes);
                 inputs += 1;
+            }
+            for seed in seeds(target.name) {
+                survive(&target, &seed);
             }
             assert!(inputs > 0, "{} has no inputs in {}", target.name, corpus.display());
         }

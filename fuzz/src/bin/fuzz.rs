@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use e2bki_fuzz::{Target, named};
+use e2bki_fuzz::{Target, named, seeds};
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
@@ -18,6 +18,11 @@ libfuzzer_sys::fuzz_target!(
         let target = named(&name).unwrap_or_else(|| panic!("FUZZ_TARGET is `{name}`, which is no target"));
         // What is made once and kept, such as threads, does not count.
         (target.run)(&[]);
+        if let Some(folder) = std::env::var_os("FUZZ_SEEDS") {
+            for (number, seed) in seeds(&name).into_iter().enumerate() {
+                std::fs::write(std::path::Path::new(&folder).join(format!("seed-{number}")), seed).ok();
+            }
+        }
         CHOSEN.get_or_init(|| target);
     },
     |data: &[u8]| {
