@@ -12,6 +12,9 @@ use crate::classes::ClassTable;
 use crate::error::{DataError, Result};
 use crate::layout::{self, Entry, Format, Layout};
 
+/// Widest window in which nearer points hide others, pixels: every point is compared with all of it.
+pub(crate) const MAX_WINDOW: usize = 1001;
+
 /// Frames that were left out, by their numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skipped {
@@ -42,6 +45,13 @@ impl Dataset {
         };
         if !dir.is_dir() {
             return Err(DataError::Missing(format!("{} is not a folder", dir.display())));
+        }
+        if let Some(window) = options.occlusion_window
+            && window > MAX_WINDOW
+        {
+            return Err(DataError::Request(format!(
+                "an occlusion window of {window} pixels; at most {MAX_WINDOW} are possible"
+            )));
         }
         let mut layout = layout::open(format, dir, options)?;
         if layout.entries.is_empty() && layout.without_pose.is_empty() {

@@ -1,6 +1,7 @@
 //! Options for opening a dataset, and sources of semantics.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -105,24 +106,33 @@ impl FromStr for SemanticsSource {
     type Err = DataError;
 
     fn from_str(text: &str) -> Result<Self, DataError> {
+        Self::parse(OsStr::new(text))
+    }
+}
+
+impl SemanticsSource {
+    /// From a name, or a kind of values and a folder, whose name need not be text: `logits:FOLDER`.
+    pub fn parse(given: &OsStr) -> Result<Self, DataError> {
+        let text = given.to_string_lossy();
         if text.ends_with(".onnx") || text.ends_with(".safetensors") {
             return Err(DataError::Request(format!(
                 "`{text}`: this build cannot run networks such as ONNX models; build it with `--features onnx` (`segment` for our own), or \
                  store the network's outputs and give logits:FOLDER"
             )));
         }
-        let (kind, folder) = text.split_once(':').unwrap_or((text, ""));
+        let kind = text.split(':').next().unwrap_or_default();
+        let folder = folder_of(given);
         let source = match kind {
             "ground-truth" => return Ok(Self::GroundTruth),
             "ground-truth-2d" => return Ok(Self::GroundTruthOf(GroundTruth::Pixels)),
             "ground-truth-3d" => return Ok(Self::GroundTruthOf(GroundTruth::Points)),
             "none" => return Ok(Self::Nothing),
-            "labels" => Self::Labels(folder.into()),
-            "logits" => Self::Values(ValueKind::Logits, folder.into()),
-            "evidential-logits" => Self::Values(ValueKind::LogEvidence, folder.into()),
-            "evidence" => Self::Values(ValueKind::Evidence, folder.into()),
-            "dirichlet" => Self::Values(ValueKind::Dirichlet, folder.into()),
-            "probabilities" => Self::Values(ValueKind::Probabilities, folder.into()),
+            "labels" => Self::Labels(folder.clone()),
+            "logits" => Self::Values(ValueKind::Logits, folder.clone()),
+            "evidential-logits" => Self::Values(ValueKind::LogEvidence, folder.clone()),
+            "evidence" => Self::Values(ValueKind::Evidence, folder.clone()),
+            "dirichlet" => Self::Values(ValueKind::Dirichlet, folder.clone()),
+            "probabilities" => Self::Values(ValueKind::Probabilities, folder.clone()),
             _ => {
                 return Err(DataError::Request(format!(
                     "`{text}` is no source of semantics; known: ground-truth, ground-truth-2d, ground-truth-3d, \
@@ -131,9 +141,33 @@ impl FromStr for SemanticsSource {
                 )));
             }
         };
-        if folder.is_empty() {
+        if folder.as_os_str().is_empty() {
             return Err(DataError::Request(format!("`{text}` needs a folder, as in {kind}:predictions")));
         }
         Ok(source)
     }
+}
+
+/// What follows the first colon. Paths are split only where the system allows it: at their components.
+fn folder_of(given: &OsStr) -> PathBuf {
+    if let Some(text) = given.to_str() {
+        return text.split_once(':').map_or("", |(_, folder)| folder).into();
+    }
+    // The first component holds the colon; it is text unless it is the folder's name itself that is not.
+    let mut parts = Path::new(given).components();
+    let first = parts.next().map(|part| part.as_os_str().to_os_string()).unwrap_or_default();
+    after_colon(&first).join(parts.as_path())
+}
+
+#[cfg(unix)]
+fn after_colon(part: &OsStr) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = part.as_bytes();
+    let at = bytes.iter().position(|b| *b == b':').map_or(bytes.len(), |at| at + 1);
+    OsStr::from_bytes(&bytes[at..]).into()
+}
+
+#[cfg(not(unix))]
+fn after_colon(part: &OsStr) -> PathBuf {
+    part.to_string_lossy().split_once(':').map_or("", |(_, folder)| folder).into()
 }

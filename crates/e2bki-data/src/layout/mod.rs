@@ -10,6 +10,7 @@ mod rellis3d;
 mod semantickitti;
 mod sequences;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use e2bki::Pose;
@@ -27,7 +28,7 @@ pub(crate) use accumulated::Accumulated;
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) id: u64,
-    pub(crate) name: String,
+    pub(crate) name: OsString,
     pub(crate) cloud: PathBuf,
     pub(crate) pose: Pose,
     /// Labels of the points.
