@@ -61,12 +61,10 @@ impl VoxelMapper {
     }
 
     fn insert_here(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
-        // 1. Check every value and make every point an opinion.
-        let start = Instant::now();
+        // 1. and 2. Check every value and make every point an opinion.
         let (points, mut report) = EvidentialPoints::from_frame(frame, self.classes.len(), &self.config)?;
-        report.timings.sanitise = start.elapsed();
 
-        // 2. Choose the points, find their voxels, and take from their opinions what the rule asks for.
+        // 3. Choose the points, find their voxels, and take from their opinions what the rule asks for.
         let start = Instant::now();
         let gate = self.rule.is_gated().then_some(&self.config);
         let lattice = &self.solid.lattice;
@@ -78,7 +76,7 @@ impl VoxelMapper {
         report.clusters = selected.rows.len();
         report.timings.cluster = start.elapsed();
 
-        // 3. Add them to the voxels, and to the cells of the plane.
+        // 4. Add them to the voxels, and to the cells of the plane.
         let start = Instant::now();
         report.voxels_updated = self.rule.update(&mut self.solid, &scan, &scan.places);
         if let Some(planar) = &mut self.planar {

@@ -17,13 +17,13 @@ fn through_onnx_it_says_the_same() {
         let picture = image::RgbImage::from_fn(width as u32, height as u32, |x, y| {
             image::Rgb([(x * 37 % 256) as u8, (y * 91 % 256) as u8, ((x * y) % 256) as u8])
         });
-        let own = Segmenter::from_weights(weights.clone(), "formula").unwrap().look(&picture).unwrap();
+        let own = Segmenter::from_weights(weights.clone(), "formula").unwrap().segment(&picture).unwrap();
         let bytes = to_onnx(&weights, [width, height]).unwrap();
-        let description = weights.about().description.clone();
-        let seen = Segmenter::from_onnx(&bytes, description, "formula").unwrap().look(&picture).unwrap();
+        let description = weights.metadata().description.clone();
+        let output = Segmenter::from_onnx(&bytes, description, "formula").unwrap().segment(&picture).unwrap();
         for row in 0..height {
             for column in 0..width {
-                for (c, value) in seen.grid.cell(column, row).iter().enumerate() {
+                for (c, value) in output.grid.cell(column, row).iter().enumerate() {
                     let expected = own.grid.cell(column, row)[c];
                     assert!((value - expected).abs() < 1e-4, "{column} {row} {c}: {value}, not {expected}");
                 }
@@ -47,8 +47,8 @@ fn a_real_network_s_stored_classes_are_found_again() {
         let stored =
             image::open(data.join(format!("kitti360/espnetv2_pred/{frame:010}_trainid.png"))).unwrap().into_luma8();
         let size = [picture.width() as usize, picture.height() as usize];
-        let seen = segmenter.look(&picture).unwrap();
-        let found = seen.channels(size);
+        let output = segmenter.segment(&picture).unwrap();
+        let found = output.argmax(size);
         let same = found.iter().zip(stored.as_raw()).filter(|(a, b)| **a == u16::from(**b)).count();
         let share = same as f64 / found.len() as f64;
         println!("frame {frame}: {:.3} % of the pixels have the stored class", 100.0 * share);

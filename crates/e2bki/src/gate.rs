@@ -1,4 +1,4 @@
-//! The uncertainty gate: which of a frame's primitives are too uncertain to keep (paper: U_thr; SPEC A7–A9).
+//! Step 4, gate: which of a frame's primitives are too uncertain to keep (paper: U_thr; docs/method.md#gate-by-rank).
 //!
 //! Ranked by ln u: u itself underflows for primitives of a few dozen points, and they would all tie.
 

@@ -117,23 +117,24 @@ impl Mapper {
         })
     }
 
+    /// Steps 5 to 7; for 1 to 4 see `prepare.rs`.
     fn insert_here(&mut self, prepared: Prepared) -> Result<FrameReport> {
         prepared.check(self.classes.len())?;
         let Prepared { batch, rows, mut report, .. } = prepared;
         let config = &self.config;
         let mut time = report.timings;
 
-        // 4. Add the primitives to the blocks of the map.
+        // 5. Insert: the primitives go to the blocks of the map.
         report.folded = timed(&mut time.insert, || fold(&mut self.set, &batch, &rows, config));
 
-        // 5. Prune what nearer primitives contradict; merge what agrees; derive what changed.
+        // 6. Refine: prune what nearer primitives contradict, merge what agrees, derive what changed.
         timed(&mut time.refine, || {
             let outcome = refine(&mut self.set, config);
             (report.pruned, report.merged) = (outcome.pruned, outcome.merged);
             self.set.settle(outcome.changed);
         });
 
-        // 6. Bring the voxel view up to date.
+        // 7. View: bring the voxels up to date.
         let work = timed(&mut time.view, || self.update_views(Some((&batch, &rows))));
         (report.voxels_updated, report.kernel_values) = (work.voxels, work.kernel_values);
 

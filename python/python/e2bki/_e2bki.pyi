@@ -361,6 +361,7 @@ class Timings:
     """Seconds spent in each stage of an insertion."""
 
     sanitise: float
+    context: float
     cluster: float
     fuse: float
     insert: float

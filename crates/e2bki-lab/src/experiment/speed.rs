@@ -170,6 +170,7 @@ fn time(context: &mut Context, dataset: &Dataset, frames: &[LabelledFrame], meth
         return Ok(record);
     }
     let mut record = Record::new(&dataset.name, &method.name, View::Voxel);
+    record.semantics = Some(dataset.semantics.clone());
     let mut rates = Vec::new();
     for run in 0..=RUNS {
         let mut entrant = method.entrant(&dataset.classes, false)?;

@@ -5,48 +5,9 @@ use rayon::prelude::*;
 use super::cells::cells;
 use super::{farthest_point, kmeans_plus_plus, random_sample, split_wide};
 use crate::config::{ClusterCount, Clustering, Config};
+use crate::groups::Clusters;
 use crate::input::EvidentialPoints;
 use crate::pose::Pose;
-
-/// Groups of points, stored one after the other.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Clusters {
-    members: Vec<u32>,
-    starts: Vec<u32>,
-}
-
-impl Clusters {
-    /// Groups points by cluster number; `numbers` must be below `count`.
-    pub(crate) fn of_numbers(points: &[u32], numbers: &[u32], count: usize) -> Self {
-        let mut starts = vec![0_u32; count + 1];
-        numbers.iter().for_each(|number| starts[*number as usize + 1] += 1);
-        for i in 0..count {
-            starts[i + 1] += starts[i];
-        }
-        let mut next = starts.clone();
-        let mut members = vec![0; points.len()];
-        for (point, number) in points.iter().zip(numbers) {
-            members[next[*number as usize] as usize] = *point;
-            next[*number as usize] += 1;
-        }
-        Self { members, starts }
-    }
-
-    /// Number of groups.
-    pub fn len(&self) -> usize {
-        self.starts.len().saturating_sub(1)
-    }
-
-    /// Whether there are no groups.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Points of a group.
-    pub fn members(&self, cluster: usize) -> &[u32] {
-        &self.members[self.starts[cluster] as usize..self.starts[cluster + 1] as usize]
-    }
-}
 
 /// Clusters a frame. Random choices depend on the seed, the frame's number and the class only.
 pub fn cluster(points: &EvidentialPoints, world_from_sensor: &Pose, frame: u64, config: &Config) -> Clusters {
@@ -70,13 +31,7 @@ pub fn cluster(points: &EvidentialPoints, world_from_sensor: &Pose, frame: u64, 
             cluster_class(points, members, counts[class], seed_of(config.run.seed, frame, class), config)
         })
         .collect();
-    let mut all = Clusters { members: Vec::with_capacity(points.len()), starts: vec![0] };
-    for part in parts {
-        let offset = all.members.len() as u32;
-        all.members.extend_from_slice(&part.members);
-        all.starts.extend(part.starts.iter().skip(1).map(|start| start + offset));
-    }
-    all
+    Clusters::concat(&parts)
 }
 
 fn cluster_class(points: &EvidentialPoints, members: &[u32], count: usize, seed: u64, config: &Config) -> Clusters {
@@ -91,7 +46,7 @@ fn cluster_class(points: &EvidentialPoints, members: &[u32], count: usize, seed:
     Clusters::of_numbers(members, &numbers, count as usize)
 }
 
-/// Clusters for each class (SPEC A2): at least one for a class that has points, at most one per four points.
+/// Clusters for each class (docs/method.md#number-of-clusters): at least one for a class that has points, at most one per four points.
 fn clusters_per_class(sizes: &[usize], config: &Config) -> Vec<usize> {
     let total: usize = sizes.iter().sum();
     let most = |size: usize| (size / 4).max(usize::from(size > 0));
@@ -144,8 +99,7 @@ mod tests {
 
     #[test]
     fn every_strategy_partitions_the_points_by_class() {
-        let mut points = EvidentialPoints::default();
-        points.classes = 3;
+        let mut points = EvidentialPoints { classes: 3, ..EvidentialPoints::default() };
         for i in 0..500_u32 {
             let t = i as f32 * 0.37;
             points.position.push([t.sin() * 9.0, t.cos() * 7.0, (t * 0.1).sin()]);

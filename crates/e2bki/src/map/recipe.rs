@@ -2,8 +2,9 @@
 
 use super::slots::Core;
 use crate::config::{Config, Distance, Shape};
+use crate::kernel::Form;
 use crate::maths::{exp, mahalanobis_threshold_2d, mahalanobis_threshold_3d};
-use crate::primitive::{Ellipsoid, Form, opinion_of, witnesses_per_point};
+use crate::primitive::{Ellipsoid, opinion_of, witnesses_per_point};
 
 /// How sums become an ellipsoid, an opinion and a kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,4 +1,4 @@
-//! Refinement: prune what nearer primitives contradict, merge what agrees (SPEC A12–A16).
+//! Step 6, refine: prune what nearer primitives contradict, merge what agrees (docs/method.md#order-of-refinement).
 //!
 //! Only fresh primitives and the old ones within the consistency radius of a fresh one are visited, so the cost of a
 //! frame depends on what is near it and never on the size of the map. Searches run in parallel over blocks and only

@@ -2,12 +2,14 @@
 //!
 //! Seeding leaves every point with its nearest seed, which is the first assignment of Lloyd.
 
+mod lloyd;
+mod sums;
+
 use super::cover::Cover;
 use super::lanes::tame;
-use super::lloyd;
 use super::renumber::renumber;
-use super::rng::Rng;
 use super::tree::Tree;
+use crate::random::Rng;
 
 /// Clusters points by K-means++ and returns the cluster number of each.
 ///

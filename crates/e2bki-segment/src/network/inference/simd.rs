@@ -1,35 +1,35 @@
-//! Eight channels of a place as one vector: with AVX2 and FMA where the machine has them, as plain loops elsewhere.
+//! Eight channels of a pixel as one vector: with AVX2 and FMA where available, plain loops elsewhere.
 
-/// Channels of a block.
+/// Channels per block.
 pub(super) const LANES: usize = 8;
 
-/// Values of eight neighbouring channels at one place.
+/// Values of eight neighbouring channels at one pixel.
 pub(super) type Eight = [f32; LANES];
 
-/// Instructions on eight numbers.
-pub(super) trait Lanes: Copy {
+/// SIMD operations on eight numbers.
+pub(super) trait Simd: Copy {
     type Vector: Copy;
 
     fn load(self, from: &Eight) -> Self::Vector;
-    fn eight(self, v: Self::Vector) -> Eight;
+    fn store(self, v: Self::Vector) -> Eight;
     fn splat(self, value: f32) -> Self::Vector;
     fn add(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     fn mul(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     fn min(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     fn max(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// a · b + c, in one step where that is quick.
+    /// a · b + c, fused where that is fast.
     fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
 }
 
-/// Something to be done with whatever instructions there are.
-pub(super) trait Work {
+/// A computation that is generic over the instruction set.
+pub(super) trait Kernel {
     type Output;
 
-    fn run<V: Lanes>(self, v: V) -> Self::Output;
+    fn run<V: Simd>(self, v: V) -> Self::Output;
 }
 
-/// Does it with the machine's best.
-pub(super) fn dispatch<W: Work>(work: W) -> W::Output {
+/// Runs a kernel with the best instruction set available.
+pub(super) fn dispatch<W: Kernel>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(v) = pulp::x86::V3::try_new() {
         return pulp::Simd::vectorize(
@@ -38,19 +38,19 @@ pub(super) fn dispatch<W: Work>(work: W) -> W::Output {
             || work.run(v),
         );
     }
-    plainly(work)
+    dispatch_scalar(work)
 }
 
-/// Does it with loops that the compiler turns into what instructions there are.
-pub(super) fn plainly<W: Work>(work: W) -> W::Output {
+/// Runs a kernel with plain loops, which the compiler vectorizes.
+pub(super) fn dispatch_scalar<W: Kernel>(work: W) -> W::Output {
     pulp::Arch::new().dispatch(
         #[inline(always)]
-        || work.run(Plain),
+        || work.run(Scalar),
     )
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Lanes for pulp::x86::V3 {
+impl Simd for pulp::x86::V3 {
     type Vector = pulp::f32x8;
 
     #[inline(always)]
@@ -59,7 +59,7 @@ impl Lanes for pulp::x86::V3 {
     }
 
     #[inline(always)]
-    fn eight(self, v: Self::Vector) -> Eight {
+    fn store(self, v: Self::Vector) -> Eight {
         pulp::bytemuck::cast(v)
     }
 
@@ -94,9 +94,9 @@ impl Lanes for pulp::x86::V3 {
     }
 }
 
-/// Loops over eight numbers.
+/// Plain loops over eight numbers.
 #[derive(Clone, Copy)]
-pub(super) struct Plain;
+pub(super) struct Scalar;
 
 #[inline(always)]
 fn each(a: Eight, b: Eight, of: impl Fn(f32, f32) -> f32) -> Eight {
@@ -107,7 +107,7 @@ fn each(a: Eight, b: Eight, of: impl Fn(f32, f32) -> f32) -> Eight {
     out
 }
 
-impl Lanes for Plain {
+impl Simd for Scalar {
     type Vector = Eight;
 
     #[inline(always)]
@@ -116,7 +116,7 @@ impl Lanes for Plain {
     }
 
     #[inline(always)]
-    fn eight(self, v: Eight) -> Eight {
+    fn store(self, v: Eight) -> Eight {
         v
     }
 
@@ -148,7 +148,7 @@ impl Lanes for Plain {
     #[inline(always)]
     fn mul_add(self, a: Eight, b: Eight, mut c: Eight) -> Eight {
         for i in 0..LANES {
-            // Every 64-bit ARM has the fused form; elsewhere it may be a slow function.
+            // Every 64-bit ARM has fused multiply-add; elsewhere it may be a slow function call.
             c[i] = if cfg!(target_arch = "aarch64") { a[i].mul_add(b[i], c[i]) } else { a[i] * b[i] + c[i] };
         }
         c

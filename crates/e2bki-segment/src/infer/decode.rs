@@ -1,4 +1,4 @@
-//! Outputs of a network as logits, probabilities or evidence, cell by cell.
+//! Decoding of network outputs to logits, probabilities or evidence.
 
 use e2bki::maths::{exp, ln};
 use e2bki_data::parse::Grid;
@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::description::{Kind, Layout, Output, Uncertainty};
 use crate::evidence::LOGIT_LIMIT;
 
-/// Outputs in the order of the layout as a grid of cells, each value as the description says.
+/// Decodes outputs of either layout to a grid of cells.
 pub(super) fn grid(values: &[f32], [channels, height, width]: [usize; 3], layout: Layout, output: &Output) -> Grid {
     let cells = height * width;
     let mut out = vec![0.0; channels * cells];
@@ -22,14 +22,14 @@ pub(super) fn grid(values: &[f32], [channels, height, width]: [usize; 3], layout
                 }
                 Layout::Nhwc => cell.copy_from_slice(&values[at * channels..][..channels]),
             }
-            read_cell(cell, output);
+            decode_cell(cell, output);
         }
     });
     Grid { channels, height, width, values: out }
 }
 
-/// One cell's outputs, turned into what [`Description::value_kind`](super::Description::value_kind) says.
-pub(crate) fn read_cell(cell: &mut [f32], output: &Output) {
+/// Decodes one cell to the kind of [`Description::value_kind`](super::Description::value_kind).
+pub(crate) fn decode_cell(cell: &mut [f32], output: &Output) {
     let (t, scale) = (output.temperature, output.evidence_scale);
     let limit = LOGIT_LIMIT as f32;
     let evidence = |x: f32| scale * exp(f64::from((x / t).clamp(-limit, limit))) as f32;
@@ -41,7 +41,7 @@ pub(crate) fn read_cell(cell: &mut [f32], output: &Output) {
         }
         (Kind::Probabilities, Uncertainty::Entropy) => {
             if t != 1.0 {
-                // Probabilities to the power 1/T; whoever reads them divides by their sum.
+                // Probabilities to the power 1/T; the reader normalises them.
                 cell.iter_mut().for_each(|p| *p = exp(ln(f64::from(p.max(1e-30))) / f64::from(t)) as f32);
             }
         }
@@ -49,7 +49,7 @@ pub(crate) fn read_cell(cell: &mut [f32], output: &Output) {
             if output.kind == Kind::Probabilities {
                 cell.iter_mut().for_each(|p| *p = ln(f64::from(p.max(1e-30))) as f32);
             }
-            // Softmax does not change when all logits move together, nor must this.
+            // Like softmax, invariant to a common shift of all logits.
             let mean = cell.iter().sum::<f32>() / cell.len() as f32;
             cell.iter_mut().for_each(|x| *x = evidence(*x - mean));
         }
@@ -68,7 +68,7 @@ mod tests {
 
     fn read(values: &[f32], output: Output) -> Vec<f32> {
         let mut cell = values.to_vec();
-        read_cell(&mut cell, &output);
+        decode_cell(&mut cell, &output);
         cell
     }
 
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_output_becomes_what_it_means() {
+    fn every_kind_of_output_is_decoded() {
         let evidential = Output { kind: Kind::EvidentialLogits, evidence_scale: 0.5, ..Output::default() };
         let e = read(&[0.0, 2.0, 99.0, -99.0], evidential);
         for (found, expected) in e.iter().zip([0.5, 3.694_528, 11_013.233, 2.27e-5]) {

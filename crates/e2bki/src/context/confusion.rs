@@ -1,14 +1,14 @@
-//! What a source means by what it says: its evidence, shared out by a learned confusion of classes.
+//! Learned confusion: what a source means by what it says, its evidence shared out over the classes it mixes up.
 
 use rayon::prelude::*;
 
-use super::EvidentialPoints;
+use crate::input::EvidentialPoints;
 use crate::maths::argmax;
 
 impl EvidentialPoints {
     /// Gives every class its share of the evidence for each class that was said. The sum of a point's odds stays, and
     /// with it its uncertainty; labels follow.
-    pub(super) fn translate(&mut self, confusion: &[Vec<f32>]) {
+    pub(super) fn apply_confusion(&mut self, confusion: &[Vec<f32>]) {
         if confusion.is_empty() {
             return;
         }
@@ -27,17 +27,6 @@ impl EvidentialPoints {
             },
         );
         self.relabel(labels);
-    }
-
-    /// Labels of the rows of odds become those of their points.
-    pub(super) fn relabel(&mut self, labels: Vec<u16>) {
-        match &self.row_of {
-            None => self.label = labels,
-            Some(rows) => {
-                let of_point = rows.par_iter().with_min_len(4096).map(|row| labels[*row as usize]);
-                of_point.collect_into_vec(&mut self.label);
-            }
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! An image as the network's input.
+//! Preprocessing: an image as the network's input.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::description::{Input, Layout, Order};
 
-/// The image resized (bilinear; where it shrinks, over all pixels that a new one covers).
+/// The image resized (bilinear; when shrinking, averaged over all pixels that a new one covers).
 pub(crate) fn resized(image: &RgbImage, [width, height]: [usize; 2]) -> Cow<'_, RgbImage> {
     if [image.width() as usize, image.height() as usize] == [width, height] {
         return Cow::Borrowed(image);

@@ -1,19 +1,16 @@
-//! Context: what a point's neighbours in the scan believe, mixed into its own opinion.
+//! Neighbours: what a point's neighbours in the scan believe, mixed into its own opinion.
 //!
 //! Neighbours were judged by the same network in the same picture, so that they are not independent witnesses: their
 //! opinions are averaged, never multiplied. b′ = (1−κ)b + κb̄ and u′ likewise, where b̄ is the mean over the points of
-//! the cube around a point and, with half the weight, of the six cubes that touch its faces. Labels follow b′.
-//!
-//! A class whose points often stand alone among others is one that the network scatters: beliefs in class c are weighted
-//! by t_c^γ, where t_c is the share of a point's company in its cube that has its class, over all points of class c of
-//! the frame. The sum of a point's beliefs stays, so that this moves belief between classes and makes no ignorance.
+//! the cube around a point and, with half the weight, of the six cubes that touch its faces. Classes are weighted by
+//! their trust in the same pass. Labels follow b′.
 
 use rayon::prelude::*;
 
-use super::EvidentialPoints;
 use super::cubes::Cubes;
-use crate::cluster::Clusters;
-use crate::maths::{argmax, exp, ln};
+use crate::groups::Clusters;
+use crate::input::EvidentialPoints;
+use crate::maths::argmax;
 
 /// Least ignorance that a mixed opinion keeps.
 const LEAST: f32 = 1e-12;
@@ -30,17 +27,10 @@ const CUBES: [([i32; 3], f32); 7] = [
 ];
 
 impl EvidentialPoints {
-    /// Mixes every opinion with those of its neighbourhood, with a share of `context`; weighs classes by their trust to
-    /// the power of `class_trust`. `of_rows` has the cube of every row of odds, and how many points share the row.
-    pub(super) fn mix_with_neighbours(
-        &mut self,
-        cubes: &Cubes,
-        of_rows: &[(u32, u32)],
-        context: f32,
-        class_trust: f64,
-    ) {
+    /// Mixes every opinion with those of its neighbourhood, with a share of `context`; weighs classes by their `trust`.
+    /// `of_rows` has the cube of every row of odds, and how many points share the row.
+    pub(super) fn mix_with_neighbours(&mut self, cubes: &Cubes, of_rows: &[(u32, u32)], context: f32, trust: &[f32]) {
         let (classes, places) = (self.classes, &cubes.numbers.keys);
-        let trust = trust(&cubes.counts, classes, class_trust);
         let all: Vec<u32> = (0..of_rows.len() as u32).collect();
         let cube_of_row: Vec<u32> = of_rows.iter().map(|(cube, _)| *cube).collect();
         let rows_of = Clusters::of_numbers(&all, &cube_of_row, places.len());
@@ -70,7 +60,7 @@ impl EvidentialPoints {
         let mut labels = vec![0_u16; of_rows.len()];
         let mixed = self.odds.par_chunks_mut(classes).zip(of_rows).zip(&mut labels).with_min_len(1024);
         mixed.for_each(|((odds, (cube, _)), label)| {
-            mix(odds, &means[*cube as usize * stride..][..classes], context, &trust);
+            mix(odds, &means[*cube as usize * stride..][..classes], context, trust);
             *label = argmax(odds) as u16;
         });
         self.relabel(labels);
@@ -91,28 +81,6 @@ fn mix(odds: &mut [f32], mean: &[f32], context: f32, trust: &[f32]) {
         let scale = total / trusted / (1.0 - total).max(LEAST);
         odds.iter_mut().for_each(|odds| *odds *= scale);
     }
-}
-
-/// How far the beliefs in each class are trusted: the share of company of its own class that its points have, to a
-/// power. Classes whose points are all alone get 1.
-fn trust(counts: &[u32], classes: usize, power: f64) -> Vec<f32> {
-    if power == 0.0 {
-        return vec![1.0; classes];
-    }
-    let (mut company, mut points) = (vec![0.0; classes], vec![0.0; classes]);
-    for counts in counts.chunks_exact(classes) {
-        let others = f64::from(counts.iter().sum::<u32>()) - 1.0;
-        if others > 0.0 {
-            for (class, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-                let count = f64::from(*count);
-                company[class] += count * (count - 1.0) / others;
-                points[class] += count;
-            }
-        }
-    }
-    let share = |(company, points): (&f64, &f64)| if *points > 0.0 { company / points } else { 1.0 };
-    let raised = |share: f64| if share > 0.0 { exp(power * ln(share)) as f32 } else { f32::MIN_POSITIVE };
-    company.iter().zip(&points).map(share).map(raised).collect()
 }
 
 #[cfg(test)]
@@ -187,16 +155,5 @@ mod tests {
                 assert!((beliefs(&mixed, i)[c] - expected).abs() < 1e-5, "{i} {c}");
             }
         }
-    }
-
-    #[test]
-    fn a_class_that_is_scattered_among_others_is_trusted_less() {
-        // Class 1 always alone among three of class 0; class 2 only among its own.
-        let cell_of: Vec<u32> = (0..80).map(|i| i / 4).collect();
-        let labels: Vec<u16> = (0..80).map(|i| if i >= 40 { 2 } else { u16::from(i % 4 == 3) }).collect();
-        let mut counts = vec![0; 60];
-        cell_of.iter().zip(labels).for_each(|(cell, label)| counts[3 * *cell as usize + usize::from(label)] += 1);
-        let trust = trust(&counts, 3, 1.0);
-        assert!(trust[1] < 1e-6 && (trust[0] - 2.0 / 3.0).abs() < 1e-6 && (trust[2] - 1.0).abs() < 1e-6, "{trust:?}");
     }
 }

@@ -4,9 +4,17 @@
 //! one cluster to another leaves no rounding behind. The step is a power of two chosen so that
 //! the sum of all points just fits; at the size of a scan it is far finer than f32 coordinates.
 
-use super::lanes::LANES;
-use super::lloyd::Centre;
-use super::tree::Tree;
+use crate::cluster::lanes::LANES;
+use crate::cluster::tree::Tree;
+
+/// A centre, whether in the list of all or among those that reach a box.
+#[derive(Clone, Copy)]
+pub(super) struct Centre {
+    pub(super) at: [f32; 3],
+    pub(super) number: u32,
+    /// Moved in this round.
+    pub(super) moved: bool,
+}
 
 /// Point count and coordinate sums of every cluster.
 pub(super) struct Sums {

@@ -1,14 +1,14 @@
-//! Fields back into planes at the image's size.
+//! Blocked tensors back to planes at the image's size.
 
 use rayon::prelude::*;
 
-use super::field::Field;
-use super::lanes::LANES;
+use super::blocked::BlockedTensor;
+use super::simd::LANES;
 use crate::network::layers::bilinear::{Pair, pairs};
-use crate::network::layers::wide;
+use crate::network::layers::vectorize;
 
-/// Adds `more`, resized, to a field.
-pub(super) fn add_resized(to: &mut Field, more: &Field) {
+/// Adds `more`, resized.
+pub(super) fn add_resized(to: &mut BlockedTensor, more: &BlockedTensor) {
     let (down, across) = (pairs(more.height, to.height), pairs(more.width, to.width));
     let width = to.width;
     for (number, out) in to.blocks_mut().enumerate() {
@@ -17,9 +17,9 @@ pub(super) fn add_resized(to: &mut Field, more: &Field) {
             let (above, below) = (&block[row.low * more.width..], &block[row.high * more.width..]);
             for (out, column) in out.iter_mut().zip(&across) {
                 for i in 0..LANES {
-                    let a = between(above[column.low][i], above[column.high][i], column.share);
-                    let b = between(below[column.low][i], below[column.high][i], column.share);
-                    out[i] += between(a, b, row.share);
+                    let a = lerp(above[column.low][i], above[column.high][i], column.fraction);
+                    let b = lerp(below[column.low][i], below[column.high][i], column.fraction);
+                    out[i] += lerp(a, b, row.fraction);
                 }
             }
         }
@@ -27,12 +27,12 @@ pub(super) fn add_resized(to: &mut Field, more: &Field) {
 }
 
 #[inline(always)]
-fn between(a: f32, b: f32, share: f32) -> f32 {
-    a + share * (b - a)
+fn lerp(a: f32, b: f32, fraction: f32) -> f32 {
+    a + fraction * (b - a)
 }
 
 /// Resizes channels to planes of `width` columns: `planes` are those of the channels, in order.
-pub(super) fn to_planes(from: &Field, planes: Vec<&mut [f32]>, [height, width]: [usize; 2]) {
+pub(super) fn to_planes(from: &BlockedTensor, planes: Vec<&mut [f32]>, [height, width]: [usize; 2]) {
     let (down, across) = (pairs(from.height, height), pairs(from.width, width));
     planes.into_par_iter().with_max_len(1).enumerate().for_each(|(channel, plane)| {
         let (block, lane) = (from.block(channel / LANES), channel % LANES);
@@ -46,15 +46,15 @@ pub(super) fn to_planes(from: &Field, planes: Vec<&mut [f32]>, [height, width]: 
                 let cells = &block[row * from.width..][..from.width];
                 line.fill(
                     row,
-                    |column: &Pair| between(cells[column.low][lane], cells[column.high][lane], column.share),
+                    |column: &Pair| lerp(cells[column.low][lane], cells[column.high][lane], column.fraction),
                     &across,
                 );
             }
-            wide(
+            vectorize(
                 #[inline(always)]
                 || {
                     for ((out, a), b) in out.iter_mut().zip(&above.values).zip(&below.values) {
-                        *out = between(*a, *b, row.share);
+                        *out = lerp(*a, *b, row.fraction);
                     }
                 },
             );
@@ -62,7 +62,7 @@ pub(super) fn to_planes(from: &Field, planes: Vec<&mut [f32]>, [height, width]: 
     });
 }
 
-/// A row of the field at the new width.
+/// A row at the new width.
 struct Line {
     row: Option<usize>,
     values: Vec<f32>,

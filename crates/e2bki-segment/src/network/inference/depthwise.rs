@@ -1,36 +1,35 @@
-//! The wide half of a block in one go: some channels are expanded into scratch memory row by row and convolved from there,
-//! each by itself, so that the widest maps of the network are never in main memory.
+//! Expansion and depthwise convolution fused: a few channels at a time are expanded into scratch memory row by row and
+//! convolved from there, so that the widest feature maps never reach main memory.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::field::{Buffers, Field};
-use super::lanes::{Eight, LANES, Lanes, Work, dispatch};
-use super::pointwise::{Pointwise, bent, groups};
-use crate::network::plan::Unit;
+use super::blocked::{BlockedTensor, Buffers};
+use super::pointwise::{Pointwise, activate, groups};
+use super::simd::{Eight, Kernel, LANES, Simd, dispatch};
+use crate::network::plan::ConvNormActivation;
 
-/// Places computed together.
+/// Pixels computed together.
 const TILE: usize = 8;
-/// Places of scratch memory, of all blocks of a share: a quarter of what a core's cache holds.
+/// Pixels of scratch memory, of all blocks of a chunk: a quarter of a core's cache.
 const SCRATCH: usize = 1 << 12;
-/// A layer is divided into as many shares at least, as far as rows allow. Not a matter of threads: sums must not depend on
-/// their number.
-const SHARES: usize = 12;
+/// Minimum number of chunks of a layer, as far as rows allow. Independent of the number of threads, so that sums are too.
+const MIN_CHUNKS: usize = 12;
 
 /// A depthwise convolution with its normalisation folded in.
 #[derive(Debug)]
 pub(super) struct Depthwise {
-    unit: Unit,
-    /// Of every block: of every tap its eight weights.
+    conv: ConvNormActivation,
+    /// Weights by block and tap.
     weights: Vec<Eight>,
     bias: Vec<Eight>,
 }
 
 impl Depthwise {
-    /// From weights channels × taps, each channel's times its scale, and the shift of every channel.
-    pub(super) fn new(unit: &Unit, weights: &[f32], scale: &[f32], shift: &[f32]) -> Self {
-        let taps = unit.kernel * unit.kernel;
+    /// From weights (channels × taps) and the folded scale and shift of every channel.
+    pub(super) fn new(conv: &ConvNormActivation, weights: &[f32], scale: &[f32], shift: &[f32]) -> Self {
+        let taps = conv.kernel * conv.kernel;
         let blocks = shift.len().div_ceil(LANES);
         let mut packed = vec![[0.0; LANES]; blocks * taps];
         let mut bias = vec![[0.0; LANES]; blocks];
@@ -40,29 +39,29 @@ impl Depthwise {
             }
             bias[c / LANES][c % LANES] = shift[c];
         }
-        Self { unit: unit.clone(), weights: packed, bias }
+        Self { conv: conv.clone(), weights: packed, bias }
     }
 
-    /// Outputs for inputs that are `expand`ed first, and where asked for the means of all channels.
+    /// Output for inputs that are expanded first; also the global averages of all channels if `means`.
     pub(super) fn forward(
         &self,
         expand: Option<&Pointwise>,
-        x: &Field,
+        x: &BlockedTensor,
         means: bool,
         buffers: &mut Buffers,
-    ) -> (Field, Vec<Eight>) {
-        let [height, width] = [x.height, x.width].map(|side| self.unit.shrunk(side));
+    ) -> (BlockedTensor, Vec<Eight>) {
+        let [height, width] = [x.height, x.width].map(|side| self.conv.output_size(side));
         let blocks = self.bias.len();
-        let mut out = buffers.field(blocks * LANES, height, width);
-        let parts = SHARES.div_ceil(groups(blocks).count()).min(height.div_ceil(8));
+        let mut out = buffers.tensor(blocks * LANES, height, width);
+        let parts = MIN_CHUNKS.div_ceil(groups(blocks).count()).min(height.div_ceil(8));
         let rows = height.div_ceil(parts);
-        let mut shares = out.shares(rows * width);
+        let mut chunks = out.chunks(rows * width);
         let mut tasks = Vec::with_capacity(parts * blocks / 2 + 1);
         for (first, count) in groups(blocks) {
-            for share in &mut shares {
-                let from = share.from / width;
-                let out = share.blocks.iter_mut().skip(first).take(count).map(std::mem::take).collect();
-                tasks.push((first, from..from + share.count / width, out));
+            for chunk in &mut chunks {
+                let from = chunk.from / width;
+                let out = chunk.blocks.iter_mut().skip(first).take(count).map(std::mem::take).collect();
+                tasks.push((first, from..from + chunk.count / width, out));
             }
         }
         let do_one = |(first, rows, out): (usize, Range<usize>, Vec<&mut [Eight]>)| {
@@ -77,31 +76,37 @@ impl Depthwise {
                 sums.iter_mut().zip(of_block).for_each(|(sum, s)| *sum += s);
             }
         }
-        let places = (height * width) as f64;
-        (out, sums.into_iter().map(|sums| sums.map(|sum| (sum / places) as f32)).collect())
+        let pixels = (height * width) as f64;
+        (out, sums.into_iter().map(|sums| sums.map(|sum| (sum / pixels) as f32)).collect())
     }
 }
 
-/// Rows of a few blocks in scratch memory, with a margin of zeros to the left and to the right.
+/// Rows of a few blocks in scratch memory, zero-padded on the left and right.
 struct Band<'a> {
     layer: &'a Depthwise,
     expand: Option<&'a Pointwise>,
-    x: &'a Field,
-    /// The first block, and how many.
+    x: &'a BlockedTensor,
+    /// First block, and number of blocks.
     first: usize,
     blocks: usize,
-    /// Most rows that are held.
+    /// Capacity in rows.
     most: usize,
     padding: usize,
-    /// Columns of the input and of both margins.
+    /// Columns of the input plus padding.
     columns: usize,
 }
 
 impl<'a> Band<'a> {
-    fn new(layer: &'a Depthwise, expand: Option<&'a Pointwise>, x: &'a Field, first: usize, blocks: usize) -> Self {
-        let padding = layer.unit.padding();
+    fn new(
+        layer: &'a Depthwise,
+        expand: Option<&'a Pointwise>,
+        x: &'a BlockedTensor,
+        first: usize,
+        blocks: usize,
+    ) -> Self {
+        let padding = layer.conv.padding();
         let columns = x.width + 2 * padding;
-        let least = 2 * padding + layer.unit.stride;
+        let least = 2 * padding + layer.conv.stride;
         let most = (SCRATCH / blocks.max(1) / columns).max(least).min(x.height.max(least));
         Self { layer, expand, x, first, blocks, most, padding, columns }
     }
@@ -110,11 +115,11 @@ impl<'a> Band<'a> {
         self.blocks * self.most * self.columns
     }
 
-    /// Puts rows of the input, expanded, into the band, from its row `to` on.
+    /// Expands rows of the input into the band, starting at its row `to`.
     #[inline(always)]
-    fn fill<V: Lanes>(&self, v: V, scratch: &mut [Eight], rows: Range<usize>, to: usize) {
+    fn fill<V: Simd>(&self, v: V, scratch: &mut [Eight], rows: Range<usize>, to: usize) {
         let (width, padding) = (self.x.width, self.padding);
-        // There are three blocks at most.
+        // At most three blocks.
         let mut parts = scratch.chunks_mut(self.most * self.columns);
         let mut blocks: [&mut [Eight]; 3] = [(); 3].map(|()| parts.next().unwrap_or_default());
         for (at, row) in rows.enumerate() {
@@ -134,11 +139,11 @@ impl<'a> Band<'a> {
         }
     }
 
-    /// One row of the output of a block; `held` is the input's row that the band begins with.
+    /// One row of the output of a block; `held` is the input row that the band starts with.
     #[inline(always)]
-    fn row<V: Lanes>(&self, v: V, scratch: &[Eight], block: usize, y: usize, held: usize, out: &mut [Eight]) {
+    fn row<V: Simd>(&self, v: V, scratch: &[Eight], block: usize, y: usize, held: usize, out: &mut [Eight]) {
         let band = &scratch[block * self.most * self.columns..][..self.most * self.columns];
-        match (self.layer.unit.stride, out.len() >= TILE) {
+        match (self.layer.conv.stride, out.len() >= TILE) {
             (1, true) => self.tiles::<V, 1, TILE>(v, band, block, y, held, out),
             (1, false) => self.tiles::<V, 1, 1>(v, band, block, y, held, out),
             (_, true) => self.tiles::<V, 2, TILE>(v, band, block, y, held, out),
@@ -147,7 +152,7 @@ impl<'a> Band<'a> {
     }
 
     #[inline(always)]
-    fn tiles<V: Lanes, const STRIDE: usize, const T: usize>(
+    fn tiles<V: Simd, const STRIDE: usize, const T: usize>(
         &self,
         v: V,
         band: &[Eight],
@@ -156,25 +161,25 @@ impl<'a> Band<'a> {
         held: usize,
         out: &mut [Eight],
     ) {
-        let unit = &self.layer.unit;
-        let taps = unit.kernel * unit.kernel;
+        let conv = &self.layer.conv;
+        let taps = conv.kernel * conv.kernel;
         let weights = &self.layer.weights[(self.first + block) * taps..][..taps];
         let bias = v.load(&self.layer.bias[self.first + block]);
         let count = out.len();
         for at in (0..count).step_by(T) {
-            // The last tile begins early enough to be a whole one.
+            // The last tile overlaps the one before it, so that all are full.
             let at = at.min(count - T);
             let mut sums = [bias; T];
-            for (ky, weights) in weights.chunks_exact(unit.kernel).enumerate() {
-                let row = y * STRIDE + ky * unit.dilation;
-                // Rows outside of the image are zeros.
+            for (ky, weights) in weights.chunks_exact(conv.kernel).enumerate() {
+                let row = y * STRIDE + ky * conv.dilation;
+                // Rows outside the image are zero.
                 if row < self.padding || row - self.padding >= self.x.height {
                     continue;
                 }
                 let line = &band[(row - self.padding - held) * self.columns..][..self.columns];
                 for (kx, w) in weights.iter().enumerate() {
                     let w = v.load(w);
-                    let values = &line[at * STRIDE + kx * unit.dilation..][..(T - 1) * STRIDE + 1];
+                    let values = &line[at * STRIDE + kx * conv.dilation..][..(T - 1) * STRIDE + 1];
                     for t in 0..T {
                         sums[t] = v.mul_add(w, v.load(&values[t * STRIDE]), sums[t]);
                     }
@@ -182,7 +187,7 @@ impl<'a> Band<'a> {
             }
             let Some(out) = out[at..].first_chunk_mut::<T>() else { return };
             for t in 0..T {
-                out[t] = v.eight(bent(v, unit.bend, sums[t]));
+                out[t] = v.store(activate(v, conv.activation, sums[t]));
             }
         }
     }
@@ -197,24 +202,24 @@ struct Part<'a> {
     means: bool,
 }
 
-impl Work for Part<'_> {
+impl Kernel for Part<'_> {
     type Output = [[f64; LANES]; 3];
 
     #[inline(always)]
-    fn run<V: Lanes>(self, v: V) -> Self::Output {
+    fn run<V: Simd>(self, v: V) -> Self::Output {
         let Self { band, rows, scratch, mut out, means } = self;
-        let (unit, height) = (&band.layer.unit, band.x.height);
-        let width = unit.shrunk(band.x.width);
+        let (conv, height) = (&band.layer.conv, band.x.height);
+        let width = conv.output_size(band.x.width);
         let mut sums = [[0.0; LANES]; 3];
         // Rows of the input that are in the band.
         let mut held = 0..0;
         for y in rows.clone() {
-            let first = (y * unit.stride).saturating_sub(band.padding);
-            let end = (y * unit.stride + band.padding + 1).min(height);
+            let first = (y * conv.stride).saturating_sub(band.padding);
+            let end = (y * conv.stride + band.padding + 1).min(height);
             if end > held.end {
-                // Rows that are still needed move to the front, and as many follow as there is room for.
+                // Rows still needed move to the front; the rest of the band is filled with the next rows.
                 let kept = first.max(held.start)..held.end.max(first);
-                let last = ((rows.end - 1) * unit.stride + band.padding + 1).min(height);
+                let last = ((rows.end - 1) * conv.stride + band.padding + 1).min(height);
                 let until = (first + band.most).min(last);
                 if !kept.is_empty() {
                     let from = (kept.start - held.start) * band.columns;
@@ -233,7 +238,7 @@ impl Work for Part<'_> {
                     for value in out.iter() {
                         sum = v.add(sum, v.load(value));
                     }
-                    for (total, sum) in sums[block].iter_mut().zip(v.eight(sum)) {
+                    for (total, sum) in sums[block].iter_mut().zip(v.store(sum)) {
                         *total += f64::from(sum);
                     }
                 }

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::cluster::Numbers;
+use crate::groups::Numbers;
 use crate::maths::floor_i32;
 
 /// Points by cube.

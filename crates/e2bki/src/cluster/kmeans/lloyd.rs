@@ -7,9 +7,9 @@
 
 use wide::f32x8;
 
-use super::lanes::{LANES, Lanes, max8};
-use super::sums::Sums;
-use super::tree::Tree;
+use super::sums::{Centre, Sums};
+use crate::cluster::lanes::{LANES, Lanes, max8};
+use crate::cluster::tree::Tree;
 
 /// Rounds after which the iteration ends in any case: rounding could make it go in circles.
 const MAX_ROUNDS: usize = 10_000;
@@ -45,15 +45,6 @@ fn fill_last_leaf(tree: &Tree, labels: &mut [[u32; LANES]]) {
         let label = last[filled - 1];
         last[filled..].fill(label);
     }
-}
-
-/// A centre, whether in the list of all or among those that reach a box.
-#[derive(Clone, Copy)]
-pub(super) struct Centre {
-    pub(super) at: [f32; 3],
-    pub(super) number: u32,
-    /// Moved in this round.
-    pub(super) moved: bool,
 }
 
 /// Scratch of one level: the centres that reach each child of a node.

@@ -1,7 +1,25 @@
 //! Small deterministic random generator: xoshiro256++ seeded by SplitMix64.
 //!
 //! Written here so that a seed means the same clusters on every platform and in every version of
-//! every dependency. Integer arithmetic only; not for secrets.
+//! every dependency. Integer arithmetic only; not for secrets. The simulator and the networks draw
+//! from the same [`split_mix64`].
+
+/// Step of SplitMix64's counter: 2⁶⁴ divided by the golden ratio.
+pub const SPLIT_MIX_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// SplitMix64 at a counter: spreads it over all 64 bits. A sequence is `split_mix64(seed + i · SPLIT_MIX_STEP)`.
+///
+/// ```
+/// // First output of the published generator for seed 0.
+/// assert_eq!(e2bki::random::split_mix64(0), 0xe220_a839_7b1d_cdaf);
+/// ```
+#[inline]
+pub const fn split_mix64(counter: u64) -> u64 {
+    let z = counter.wrapping_add(SPLIT_MIX_STEP);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
 
 /// Deterministic random generator (xoshiro256++).
 ///
@@ -14,9 +32,8 @@ pub struct Rng {
 impl Rng {
     /// Generator for `seed`; any seed is good, neighbouring seeds give unrelated sequences.
     pub fn new(seed: u64) -> Self {
-        let mut counter = seed;
-        let state = [(); 4].map(|()| split_mix(&mut counter));
-        Self { state }
+        let step = |i: u64| split_mix64(seed.wrapping_add(i.wrapping_mul(SPLIT_MIX_STEP)));
+        Self { state: [0, 1, 2, 3].map(step) }
     }
 
     /// Next 64 random bits.
@@ -50,23 +67,16 @@ impl Rng {
     }
 }
 
-/// One SplitMix64 step: spreads a counter over all 64 bits.
-fn split_mix(counter: &mut u64) -> u64 {
-    *counter = counter.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = *counter;
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_sequence_of_a_seed_never_changes() {
-        // First output of the published SplitMix64 for seed 0.
-        assert_eq!(split_mix(&mut 0), 0xe220_a839_7b1d_cdaf);
+        // First outputs of the published SplitMix64 for seed 0.
+        assert_eq!(split_mix64(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(split_mix64(SPLIT_MIX_STEP), 0x6e78_9e6a_a1b9_65f4);
+        assert_eq!(Rng::new(0).state[..2], [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4]);
         // Published test vector of xoshiro256++ for the state 1, 2, 3, 4.
         let mut rng = Rng { state: [1, 2, 3, 4] };
         let first = [(); 5].map(|()| rng.next_u64());
