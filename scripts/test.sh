@@ -46,6 +46,9 @@ cat "$out/demo.txt"
 step "instructions of the small workloads (where valgrind is installed)"
 "$PROGRAM" bench --only instructions --against benches/instructions.json
 
+step "the book as a site (where mdbook is installed; its pages are checked by the tests)"
+bash scripts/book.sh "$out/book"
+
 step "the viewer and the report in a browser"
 bash scripts/test-viewer.sh
 

@@ -86,3 +86,44 @@ fn the_page_of_parameters_is_what_the_program_prints() {
         "docs/parameters.md is out of date: e2bki config --markdown > docs/parameters.md"
     );
 }
+
+/// Letters of all sources, without the breaks of long lines: `…` of a message stands for what is filled in.
+fn sources() -> String {
+    let all = files(&root().join("crates"), &["rs"]);
+    let text: String = all.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    text.split('\\').map(str::trim_start).collect()
+}
+
+#[test]
+fn messages_that_the_questions_page_explains_are_those_of_the_program() {
+    let page = std::fs::read_to_string(root().join("docs/faq.md")).unwrap();
+    let (sources, mut messages) = (sources(), 0);
+    for heading in page.lines().filter_map(|line| line.strip_prefix("### ")) {
+        messages += 1;
+        let message =
+            heading.strip_prefix("``").and_then(|m| m.strip_suffix("``")).unwrap_or(heading.trim_matches('`'));
+        for part in message.split('…').map(str::trim).filter(|part| part.len() > 2) {
+            assert!(sources.contains(part), "no source has the message `{part}`");
+        }
+    }
+    assert!(messages > 10, "{messages}");
+}
+
+#[test]
+fn the_readme_has_the_numbers_of_the_benchmarks() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let (readme, benchmarks) = (read("README.md"), read("BENCHMARKS.md"));
+    let default = |row: &str| {
+        let line = benchmarks.lines().find(|line| line.starts_with(&format!("| {row} |"))).expect(row);
+        line.split('|').nth(2).unwrap().trim().to_string()
+    };
+    let before = |mark: &str| benchmarks.split(mark).next().unwrap().rsplit("**").next().unwrap().trim().to_string();
+    for number in [
+        format!("mIoU {}", default("mIoU")),
+        format!("accuracy {} %", default("Acc")),
+        format!("(ECE) {} %", default("ECE")),
+        before("from frame to frame"),
+    ] {
+        assert!(readme.contains(&number), "BENCHMARKS.md has {number:?}, README.md has not");
+    }
+}

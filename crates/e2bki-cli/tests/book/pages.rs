@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// The folder of the project.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// Files with one of these endings, below a folder; not those that were built.
-pub fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -30,15 +30,15 @@ pub fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
 }
 
 /// A page.
-pub struct Page {
+pub(crate) struct Page {
     /// Where its links and pictures lead.
-    pub links: Vec<String>,
+    pub(crate) links: Vec<String>,
     /// The places of its headings, as browsers know them.
-    pub anchors: Vec<String>,
+    pub(crate) anchors: Vec<String>,
 }
 
 impl Page {
-    pub fn read(path: &Path) -> Self {
+    pub(crate) fn read(path: &Path) -> Self {
         let text = std::fs::read_to_string(path).unwrap();
         let (mut links, mut anchors, mut heading) = (Vec::new(), Vec::new(), None);
         let mut seen: HashMap<String, usize> = HashMap::new();
