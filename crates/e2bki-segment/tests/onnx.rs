@@ -34,18 +34,17 @@ fn through_onnx_it_says_the_same() {
 
 #[test]
 fn a_real_network_s_stored_classes_are_found_again() {
-    let Some(data) = common::real_data() else {
-        println!("skipped: no real data in E2BKI_DATA or ../shared/data");
+    let (Some(model), Some(kitti360)) =
+        (e2bki_testdata::real("models/espnetv2_cityscapes_1408x384.onnx"), e2bki_testdata::real("kitti360"))
+    else {
         return;
     };
-    let model = data.join("models/espnetv2_cityscapes_1408x384.onnx");
     let segmenter = Segmenter::open_with(&model, None).unwrap();
     assert_eq!(segmenter.size(), [1408, 384]);
-    let images = data.join("kitti360/data_2d_raw/2013_05_28_drive_0008_sync/image_00/data_rect");
+    let images = kitti360.join("data_2d_raw/2013_05_28_drive_0008_sync/image_00/data_rect");
     for frame in [3000, 3024] {
         let picture = image::open(images.join(format!("{frame:010}.png"))).unwrap().into_rgb8();
-        let stored =
-            image::open(data.join(format!("kitti360/espnetv2_pred/{frame:010}_trainid.png"))).unwrap().into_luma8();
+        let stored = image::open(kitti360.join(format!("espnetv2_pred/{frame:010}_trainid.png"))).unwrap().into_luma8();
         let size = [picture.width() as usize, picture.height() as usize];
         let output = segmenter.segment(&picture).unwrap();
         let found = output.argmax(size);

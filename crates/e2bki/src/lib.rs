@@ -19,6 +19,7 @@ pub mod config;
 mod context;
 mod error;
 mod fold;
+pub mod free;
 mod fuse;
 mod gate;
 mod groups;

@@ -1,8 +1,6 @@
 //! Weights by the formula of reference/make.py, and drives to learn from.
 #![allow(dead_code, clippy::unwrap_used)] // every test uses its part, and may fail loudly
 
-use std::path::PathBuf;
-
 use e2bki::random::{SPLIT_MIX_STEP, split_mix64};
 use e2bki_data::LabelledImage;
 use e2bki_segment::infer::Description;
@@ -54,13 +52,6 @@ pub(crate) fn tensor(values: &[f32], [images, channels, height, width]: [usize; 
         }
     }
     tensor
-}
-
-/// Where real data may be.
-pub(crate) fn real_data() -> Option<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = std::env::var_os("E2BKI_DATA").map_or_else(|| root.join("../shared/data"), PathBuf::from);
-    folder.is_dir().then_some(folder)
 }
 
 /// Images of a simulated drive at a size, every `step`th frame.
