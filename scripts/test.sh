@@ -56,6 +56,9 @@ step "instructions of the small workloads"
 command -v valgrind > /dev/null || skipped "instruction counts: valgrind is not installed"
 "$PROGRAM" bench --only instructions --against benches/instructions.json
 
+step "the book as a site (where mdbook is installed; its pages are checked by the tests)"
+bash scripts/book.sh "$out/book"
+
 step "the viewer and the report in a browser"
 bash scripts/test-viewer.sh
 

@@ -134,7 +134,7 @@ fn save(report: &Report, path: &Path) -> Result<()> {
 }
 
 /// The command line as a shell takes it.
-fn command() -> String {
+pub fn command() -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     let quoted = |word: String| {
         if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
