@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use e2bki_data::{GroundTruth, read_ahead};
 use e2bki_eval::{LabelledFrame, Rung, SourceCalibration};
 
 use crate::config::Parameters;
 use crate::data::{DataArguments, range};
-use crate::{network, table};
+use crate::{network, outputs, table};
 
 /// Learn from labelled frames what a network means and how far it can be trusted
 #[derive(Args)]
@@ -48,6 +48,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_files([&options.out, &options.json])?;
     let config = options.parameters.read()?;
     let (semantics, network) = network::source(&options.semantics)?;
     let ids = options.frames.as_deref().map(range).transpose()?;
@@ -97,7 +98,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     if let Some(path) = &options.out {
         let text = learned.config().to_toml();
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        outputs::write(path, text)?;
         table::line(&format!("wrote {}", path.display()))?;
     }
     match &options.json {

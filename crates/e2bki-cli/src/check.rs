@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::Finding;
-use crate::table;
+use crate::{outputs, table};
 
 /// Check that a map file is whole (exit code 0: whole, 1: damaged, 2: no map at all)
 #[derive(Args)]
@@ -21,6 +21,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_files([&options.json])?;
     let checked = e2bki_store::check(&options.map)?;
     let findings: Vec<String> = checked.findings.iter().map(ToString::to_string).collect();
     table::print(&[

@@ -11,7 +11,7 @@ use e2bki_eval::{Asked, Confidence, GroundTruth, Record, View, assess_map, asses
 use e2bki_view::Report;
 
 use crate::data::{DataArguments, range};
-use crate::{maps, network, report, score, table};
+use crate::{maps, network, outputs, report, score, table};
 
 /// Views that are scored, with their names in the table.
 const VIEWS: [(View, &str); 3] =
@@ -34,8 +34,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "RANGE")]
     frames: Option<String>,
     /// Ask about one of every K of these frames
-    #[arg(long, default_value_t = 1, value_name = "K")]
-    every: usize,
+    #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
+    every: u64,
     /// Leave out points farther than this from the sensor, metres
     #[arg(long, default_value_t = 50.0, value_name = "M")]
     max_range: f64,
@@ -51,6 +51,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_files([&options.report, &options.json])?;
     if options.max_range.is_nan() || options.max_range <= 0.0 {
         bail!("--max-range is {}; give metres above 0", options.max_range);
     }
@@ -60,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     open.network = network;
     let dataset = Arc::new(options.data.open(&open)?);
     check(map.classes(), dataset.classes())?;
-    let chosen = dataset.select(options.frames.as_deref().map(range).transpose()?, options.every);
+    let chosen = dataset.select(options.frames.as_deref().map(range).transpose()?, options.every as usize);
     let (frames, folder) = (chosen.len(), options.data.dir.display().to_string());
     let views = VIEWS.map(|(view, _)| view);
     let mut truth = GroundTruth::new(map.classes().len(), Asked::Cells, options.max_range, &views);

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use e2bki_store::{CostTable, ExportOptions, Format};
 
-use crate::{maps, table};
+use crate::{maps, outputs, table};
 
 /// Export a map: PLY, Gaussian splats, PCD, NumPy, LAS, pictures, cost grids, tables
 #[derive(Args)]
@@ -53,6 +53,8 @@ fn after_help() -> String {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_file(&options.out)?;
+    outputs::check_files([&options.json])?;
     let format = match &options.format {
         Some(name) => Format::by_name(name)?,
         None => Format::of_path(&options.out)?,

@@ -1,7 +1,7 @@
 //! The program `e2bki`: thin; every command is a call into a library crate.
 //!
-//! A library, so that the Python package can bring the same program along. Exit codes: 0 done, 1 a finding, 2 bad usage
-//! or input.
+//! A library, so that the Python package can bring the same program along. Exit codes: 0 done, 1 a finding
+//! or stopped by a signal with everything kept, 2 bad usage or input, 128 + N ended at once by signal N.
 
 mod calibrate;
 mod check;
@@ -12,6 +12,7 @@ mod eval;
 mod export;
 mod info;
 mod inspect;
+mod interrupt;
 mod map;
 mod maps;
 mod merge;
@@ -35,7 +36,7 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 use e2bki_lab::{bench, experiment};
-use e2bki_output::{Finding, pictures, report, score, table};
+use e2bki_output::{Finding, outputs, pictures, report, score, table};
 
 pub use e2bki_output::report::report_map;
 
@@ -136,11 +137,11 @@ fn execute(command: Command) -> u8 {
         // A reader that went away (`e2bki config | head`) is not a mistake of anybody's.
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) if error.is::<Finding>() => {
-            eprintln!("{error}");
+            table::say(&error.to_string());
             1
         }
         Err(error) => {
-            eprintln!("error: {}", with_causes(&error));
+            table::say(&format!("error: {}", with_causes(&error)));
             2
         }
     }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki::{Config, Pose};
-use e2bki_store::{Input, MergeOptions};
+use e2bki_store::{Input, MergeOptions, WriteLock};
 
-use crate::{maps, table};
+use crate::{maps, outputs, table};
 
 /// Merge maps of several drives or robots into one
 #[derive(Args)]
@@ -38,6 +38,9 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_file(&options.out)?;
+    outputs::check_files([&options.json])?;
+    let _lock = WriteLock::of_file(&options.out)?;
     let mut inputs: Vec<Input> =
         options.maps.iter().map(|path| Input { path: path.clone(), world_from_map: Pose::IDENTITY }).collect();
     for text in &options.transform {

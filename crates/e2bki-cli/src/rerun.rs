@@ -85,7 +85,7 @@ impl Follower {
 /// What cannot be recorded is said: mapping goes on.
 fn note<E: std::fmt::Display>(result: std::result::Result<(), E>) {
     if let Err(error) = result {
-        eprintln!("note: Rerun: {error}");
+        crate::table::say(&format!("note: Rerun: {error}"));
     }
 }
 

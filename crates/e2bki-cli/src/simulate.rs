@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use e2bki_sim::{Drift, DriveOptions, Format, RouteKind, Sensor, SimulateOptions, Standard, WorldKind, simulate};
 
-use crate::table;
+use crate::{outputs, table};
 
 /// Write a simulated drive in a real dataset's on-disk format
 #[derive(Args)]
@@ -59,6 +59,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_files([&options.json])?;
     let format: Format = options.format.parse()?;
     let mut plan = match &options.standard {
         Some(name) => {

@@ -32,7 +32,7 @@ impl ServeArguments {
     pub(crate) fn serve(&self, show: Arc<Show>) -> Result<Server> {
         let server = Server::start(&ServeOptions { host: self.host, port: self.port }, show)?;
         if self.port != 0 && server.address().port() != self.port {
-            eprintln!("note: port {} is taken; using {}", self.port, server.address().port());
+            table::say(&format!("note: port {} is taken; using {}", self.port, server.address().port()));
         }
         table::line(&format!("open {}", server.url()))?;
         Ok(server)

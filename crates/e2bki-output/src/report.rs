@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use e2bki::{ClassSet, Config, Mapper, SemanticMapper};
 use e2bki_eval::Record;
 use e2bki_eval::plot::{Figure, Panel};
@@ -132,7 +132,7 @@ pub fn write(report: &Report, path: &Path) -> Result<()> {
 }
 
 fn save(report: &Report, path: &Path) -> Result<()> {
-    std::fs::write(path, report.to_html()).with_context(|| format!("cannot write {}", path.display()))
+    crate::outputs::write(path, report.to_html())
 }
 
 /// The command line as a shell takes it.

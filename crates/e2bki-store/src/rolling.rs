@@ -71,7 +71,8 @@ impl RollingMapper {
 
     /// Goes on with a map in a folder; nothing is loaded before it is needed.
     pub fn open(folder: impl AsRef<Path>, budget: usize) -> Result<Self> {
-        let folder = Folder::open(folder)?;
+        let mut folder = Folder::open(folder)?;
+        folder.lock()?;
         let Header { classes, config, frames, next_id, .. } = folder.header().clone();
         let map = Mapper::restore(classes, config, frames, next_id, Vec::new())?;
         Ok(Self::new(map, folder, budget))
@@ -240,6 +241,13 @@ impl RollingMapper {
         let written = self.folder.put_all(tiles, &header)?;
         self.folder.commit(Some(header))?;
         Ok(written)
+    }
+
+    /// Saves the folder, and the whole map as one file too: the same bytes as [`crate::save_with`] writes of a map without
+    /// a budget.
+    pub fn save_as(&mut self, sources: &[String], path: impl AsRef<Path>) -> Result<Header> {
+        self.save()?;
+        self.folder.pack_as(sources, path)
     }
 
     /// The whole map in memory, without a budget.

@@ -13,7 +13,7 @@ use crate::body::Body;
 use crate::error::{Error, Result};
 use crate::marks::Marks;
 use crate::points::{OF_LIVE_FRAME, sample};
-use crate::scene::{Snapshot, states_in};
+use crate::scene::{Scene, Snapshot, states_in};
 use crate::show::Show;
 use crate::tile::Tile;
 
@@ -75,6 +75,8 @@ pub struct Publisher {
     begun: Instant,
     last: Option<Instant>,
     frames: u64,
+    /// Primitives of the map after the last frame.
+    primitives: usize,
     counts: LiveCounts,
 }
 
@@ -107,6 +109,7 @@ impl Publisher {
             begun: Instant::now(),
             last: None,
             frames: 0,
+            primitives: 0,
             counts: LiveCounts::default(),
         })
     }
@@ -117,6 +120,11 @@ impl Publisher {
         self.marks.add_frame(frame, self.frames, map.config().input.max_range);
         let place = frame.world_from_sensor.translation();
         self.frames += 1;
+        // A map that keeps to a budget has put a part of itself away: the show must not hold what the map does not.
+        if map.len() < self.primitives - self.primitives / 20 {
+            self.mark_gone(map);
+        }
+        self.primitives = map.len();
         let due = self.last.is_none_or(|last| last.elapsed() >= PAUSE);
         let affordable = self.affordable(Duration::ZERO);
         if let Some(scene) = self.show.scene(0) {
@@ -148,6 +156,16 @@ impl Publisher {
         map.primitives().for_each(|primitive| self.marks.add(primitive.mean(), self.frames));
         self.send_marked(map);
         self.tell(map, None, false);
+    }
+
+    /// Marks the tiles that are shown and of which the map has nothing any more.
+    fn mark_gone(&mut self, map: &Mapper) {
+        let held = self.show.scene(0).map(Scene::held).unwrap_or_default();
+        for tile in held {
+            if states_in(map, tile, self.marks.heights(tile)).is_empty() {
+                self.marks.add_tile(tile, self.frames);
+            }
+        }
     }
 
     fn send_marked(&mut self, map: &Mapper) {

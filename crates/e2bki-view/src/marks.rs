@@ -44,6 +44,11 @@ impl Marks {
         order.into_iter().map(|(_, tile)| tile).collect()
     }
 
+    /// Marks a tile whose primitives changed without a frame of their own.
+    pub(crate) fn add_tile(&mut self, tile: Tile, frame: u64) {
+        self.marked.entry(tile).or_insert(frame);
+    }
+
     /// Takes a mark away.
     pub(crate) fn remove(&mut self, tile: Tile) {
         self.marked.remove(&tile);

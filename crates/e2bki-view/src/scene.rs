@@ -291,6 +291,16 @@ impl Scene {
         Ok(())
     }
 
+    /// Tiles of a growing map that hold something.
+    pub(crate) fn held(&self) -> Vec<Tile> {
+        match &self.content {
+            Content::Growing { snapshots, .. } => {
+                lock(snapshots).iter().filter(|(_, held)| !held.states.is_empty()).map(|(tile, _)| *tile).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Replaces a tile of a growing map; returns its entry for the page.
     pub(crate) fn replace(&self, snapshot: Snapshot) -> Value {
         let tile = snapshot.tile;

@@ -174,3 +174,27 @@ fn the_end_is_told_however_full_the_channel_is() {
     });
     assert!(told.is_some());
 }
+
+#[test]
+fn what_a_map_has_put_away_is_not_shown_any_more() {
+    let mut map = new_map();
+    let show = Show::growing("run", map.classes().clone(), map.config().clone());
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let mut publisher = Publisher::followed(show, Box::new(Follower(seen.clone()))).unwrap();
+    for i in [0, 1, 900, 901] {
+        insert(&mut map, i, |map, frame| publisher.frame(map, frame));
+    }
+    publisher.flush(&map);
+    let shown = || seen.lock().unwrap().tiles.values().map(Vec::len).sum::<usize>();
+    let begun = std::time::Instant::now();
+    while shown() < map.len() {
+        assert!(begun.elapsed().as_secs() < 60);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let last = map.primitives().last().unwrap().mean();
+    let gone = map.remove_outside(last.map(|v| v - 60.0), last.map(|v| v + 60.0));
+    assert!(gone > map.len() / 4, "{gone} of {}", map.len());
+    insert(&mut map, 902, |map, frame| publisher.frame(map, frame));
+    publisher.finish(&map);
+    assert_eq!(shown(), map.len());
+}

@@ -51,6 +51,6 @@ pub use method::SemanticMapper;
 pub use outputs::{BirdsEye, ByteSize, Primitive};
 pub use pose::{Pose, WORLD_LIMIT_M};
 pub use prepare::Prepared;
-pub use state::{PrimitiveState, Restoring};
+pub use state::{MAX_COUNT, PrimitiveState, Restoring};
 pub use timings::Timings;
 pub use view::{Belief, Beliefs, Cells, LiveVoxel, Voxels};

@@ -13,6 +13,11 @@ use crate::refine::refine;
 use crate::timings::timed;
 use crate::view::{Accumulated, LiveGrid, Terms, Work};
 
+/// More threads than this bring nothing but their stacks: a few for each processor, and enough everywhere to try things out.
+fn most_threads() -> usize {
+    4 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get).max(4)
+}
+
 /// A semantic map and everything that keeps it: insert frames, ask for beliefs.
 ///
 /// ```
@@ -59,7 +64,7 @@ impl Mapper {
             0 => None,
             threads => Some(Arc::new(
                 rayon::ThreadPoolBuilder::new()
-                    .num_threads(threads)
+                    .num_threads(threads.min(most_threads()))
                     .build()
                     .map_err(|e| Error::Unsupported(format!("cannot start {threads} threads: {e}")))?,
             )),
@@ -110,7 +115,7 @@ impl Mapper {
         prepared: Prepared,
         next: &Frame<'_>,
     ) -> (Result<FrameReport>, Result<Prepared>) {
-        let (classes, number, config) = (self.classes.len(), self.frames + 1, self.config.clone());
+        let (classes, number, config) = (self.classes.len(), self.frames.saturating_add(1), self.config.clone());
         self.run_mut(|map| {
             let ready = || next.check(classes).and_then(|()| Prepared::new(next, classes, number, &config));
             rayon::join(|| map.insert_here(prepared), ready)
@@ -120,6 +125,7 @@ impl Mapper {
     /// Steps 5 to 7; for 1 to 4 see `prepare.rs`.
     fn insert_here(&mut self, prepared: Prepared) -> Result<FrameReport> {
         prepared.check(self.classes.len())?;
+        self.check_counts(1, prepared.rows.len())?;
         let Prepared { batch, rows, mut report, .. } = prepared;
         let config = &self.config;
         let mut time = report.timings;
@@ -172,6 +178,7 @@ impl Mapper {
         if self.accumulated.is_some() || other.accumulated.is_some() {
             return Err(Error::Merge("an accumulated posterior cannot be taken apart again".into()));
         }
+        self.check_counts(other.frames, other.set.len())?;
         let batch = other.set.to_batch();
         let rows: Vec<usize> = (0..batch.cores.len()).collect();
         let folded = fold(&mut self.set, &batch, &rows, &self.config);
@@ -248,5 +255,22 @@ impl Mapper {
             Some(pool) => pool.install(|| work(self)),
             None => rayon::scope(|_| work(self)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_threads_are_not_started_on_a_small_machine() {
+        let threads = |asked: usize| {
+            let config = Config::default().with(|c| c.run.threads = asked);
+            let map = Mapper::new(ClassSet::from_names(["road"]).unwrap(), config).unwrap();
+            assert_eq!(map.config().run.threads, asked);
+            map.run(rayon::current_num_threads)
+        };
+        assert_eq!([1, 3, 8].map(threads), [1, 3, 8]);
+        assert_eq!(threads(1024), most_threads().min(1024));
     }
 }

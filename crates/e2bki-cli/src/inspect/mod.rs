@@ -12,7 +12,7 @@ use e2bki_data::{Dataset, GroundTruth, SemanticsSource};
 use serde_json::json;
 
 use crate::data::DataArguments;
-use crate::table;
+use crate::{outputs, table};
 use facts::Facts;
 
 /// Look at one frame of a dataset and say what was found and what looks wrong
@@ -41,6 +41,7 @@ pub(crate) struct Options {
 
 /// True if something looks wrong.
 pub(crate) fn run(options: &Options) -> Result<bool> {
+    outputs::check_files([&options.json])?;
     let (dataset, unusable) = open(options)?;
     let index = choose(&dataset, options.frame)?;
     let facts = Facts::gather(&dataset, index)?;

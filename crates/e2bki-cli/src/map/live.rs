@@ -75,7 +75,7 @@ impl Beside {
         Ok(Self { name: name.into(), map: build(name, first.classes().clone(), first.config())? })
     }
 
-    pub(crate) fn insert(&mut self, frame: &Frame<'_>) -> e2bki::Result<FrameReport> {
+    pub(crate) fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
         self.map.insert(frame)
     }
 }
@@ -97,6 +97,7 @@ pub(crate) fn show(
 fn scene(name: String, map: Map, trajectory: &[[f64; 3]]) -> Result<Scene> {
     Ok(match map {
         Map::Primitives(map) => Scene::of_map(name, *map, trajectory.to_vec(), None),
+        Map::Budgeted(_) => bail!("a map with --memory is shown while it is built; look at it with `e2bki view`"),
         Map::Voxels(map) => {
             let shared: Arc<Mutex<Box<dyn SemanticMapper>>> = Arc::new(Mutex::new(map));
             Scene::of_voxels(name, shared, trajectory.to_vec())?

@@ -121,6 +121,7 @@ type Inputs = (Vec<LabelledFrame>, ClassSet);
 
 /// Runs the benchmarks that were asked for, prints their numbers and compares them with an earlier run's.
 pub fn run(options: &Options, open_source: OpenSource) -> Result<()> {
+    e2bki_output::outputs::check_files([&options.json])?;
     if let Some(name) = &options.workload {
         return micro::run(name);
     }

@@ -88,6 +88,7 @@ pub fn run(options: &Options, open_source: OpenSource) -> Result<()> {
         return list();
     }
     let experiment = find(&options.name)?;
+    e2bki_output::outputs::check_files([&options.report, &options.json])?;
     if options.frames == Some(0) {
         bail!("--frames is 0; give at least 1");
     }

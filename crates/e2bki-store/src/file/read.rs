@@ -84,6 +84,11 @@ impl MapFile {
         &self.tiles
     }
 
+    /// Whether this is the file that a folder's manifest means by an entry.
+    pub(crate) fn is_tile(&self, entry: &crate::folder::Entry) -> bool {
+        entry.is_of(&self.tiles)
+    }
+
     /// Size of the file in bytes.
     pub fn bytes(&self) -> u64 {
         self.len

@@ -34,6 +34,13 @@ fn a_small_budget_gives_the_same_map_also_when_the_robot_returns() {
         assert!(asked.iter().filter(|belief| belief.observed()).count() > 100);
         rolling.save().unwrap();
         assert_eq!(fingerprint(&load(&path).unwrap()), fingerprint(&whole));
+        // As one file it is, byte for byte, what is saved of the map that needs no budget; and it can be gone on with.
+        let (packed, plain) = (folder.path().join("packed"), folder.path().join("plain"));
+        let header = rolling.save_as(&[], &packed).unwrap();
+        assert_eq!(e2bki_store::save(&whole, &plain).unwrap(), header);
+        assert!(std::fs::read(&packed).unwrap() == std::fs::read(&plain).unwrap());
+        let unpacked = folder.path().join(format!("unpacked-{preset}"));
+        assert_eq!(fingerprint(&Folder::unpack(&packed, &unpacked, 0).unwrap().load().unwrap()), fingerprint(&whole));
         assert_eq!(fingerprint(&rolling.into_map().unwrap()), fingerprint(&whole));
     }
 }
@@ -62,8 +69,8 @@ fn an_autosave_writes_only_the_tiles_that_changed() {
     let more = store.save(&map).unwrap();
     assert!(more.written > 0 && more.written < first.written / 2, "{more:?}");
     assert_eq!(fingerprint(&load(&path).unwrap()), fingerprint(&map));
-    // Nothing is left over: one file for each tile, and the manifest.
-    assert_eq!(std::fs::read_dir(&path).unwrap().count(), Folder::open(&path).unwrap().boxes().len() + 1);
+    // Nothing is left over: one file for each tile, the manifest and the lock.
+    assert_eq!(std::fs::read_dir(&path).unwrap().count(), Folder::open(&path).unwrap().boxes().len() + 2);
     let packed = folder.path().join("packed");
     Folder::open(&path).unwrap().pack(&packed).unwrap();
     assert_eq!(fingerprint(&load(&packed).unwrap()), fingerprint(&map));
