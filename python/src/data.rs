@@ -21,7 +21,7 @@ use crate::frame::{About, PyFrame, Said};
 /// Dataset(path, *, format=None, sequence=None, split=None, classes=None, semantics="ground-truth", semantic_ids=None,
 ///         ground_truth="off", only_in_image=False, occlusion_window=None, deskew=None, no_distortion=False,
 ///         pictures=False)
-///     format: rellis3d, kitti360, semantickitti, folder or pandaset, found out if not given; split: train, validation
+///     format: rellis3d, kitti360, semantickitti, folder or pandaset, detected if not given; split: train, validation
 ///     or test; classes: name or file of a table, or e2bki.Classes; semantics: ground-truth, ground-truth-2d,
 ///     ground-truth-3d, labels:FOLDER, logits:FOLDER, evidential-logits:FOLDER, evidence:FOLDER, dirichlet:FOLDER,
 ///     probabilities:FOLDER or none; semantic_ids: what their ids or channels mean; ground_truth: off, auto, pixels or

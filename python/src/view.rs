@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use e2bki::Mapper;
-use e2bki_view::{Publisher, RawPoints, Scene, ServeOptions, Server, Show};
+use e2bki_view::{Publisher, RawPoints, Scene, Scenes, ServeOptions, Server};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -141,7 +141,7 @@ pub(crate) fn view(
             return Err(Failure::kind("`live` follows one e2bki.Map"));
         };
         let config = map.get().read(py, |map| map.config().clone())?;
-        let show = Show::growing(name(0, "E2-BKI".into()), map.get().classes.clone(), config);
+        let show = Scenes::live(name(0, "E2-BKI".into()), map.get().classes.clone(), config);
         let server = Server::start(&options, show.clone())?;
         map.get().stream(py, Some(Publisher::new(show)?))?;
         return Ok(viewer(server, 1, Some(map.unbind())));
@@ -168,7 +168,7 @@ pub(crate) fn view(
         };
         scenes.push(scene.with_points(points.clone()));
     }
-    let server = Server::start(&options, Show::of_maps(scenes))?;
+    let server = Server::start(&options, Scenes::of_maps(scenes))?;
     Ok(viewer(server, maps.len(), None))
 }
 

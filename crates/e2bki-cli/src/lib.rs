@@ -40,7 +40,7 @@ use e2bki_output::{Finding, outputs, pictures, report, score, table};
 
 pub use e2bki_output::report::report_map;
 
-/// Semantic 3-D maps that know what they do not know, from LiDAR points and class evidence.
+/// Semantic 3-D maps with uncertainty, from LiDAR points and class evidence.
 #[derive(Parser)]
 #[command(name = "e2bki", version, propagate_version = true, arg_required_else_help = true)]
 struct Arguments {
@@ -52,41 +52,41 @@ struct Arguments {
 enum Command {
     /// Build a map from a dataset folder
     Map(Box<map::Options>),
-    /// Learn from labelled frames what a network means and how far it can be trusted
+    /// Calibrate a network on labelled frames: its class confusion and its confidence
     Calibrate(calibrate::Options),
-    /// Look at one frame of a dataset and say what was found and what looks wrong
+    /// Inspect one frame of a dataset: what was found, and what looks wrong
     Inspect(inspect::Options),
-    /// Simulate a drive, map it, score the map and write pictures to look at
+    /// Simulate a drive, map it, score the map and write pictures
     Demo(demo::Options),
     /// Write a simulated drive in a real dataset's on-disk format
     Simulate(simulate::Options),
-    /// Say what is in a map file
+    /// Describe a map file
     Info(info::Options),
-    /// Check that a map file is whole
+    /// Check the integrity of a map file
     Check(check::Options),
-    /// Save what is whole in a damaged map
+    /// Recover the intact part of a damaged map
     Recover(recover::Options),
     /// Merge maps of several drives or robots into one
     Merge(merge::Options),
     /// Export a map: PLY, Gaussian splats, PCD, NumPy, LAS, pictures, cost grids, tables
     Export(export::Options),
-    /// Ask a map what is at any points, and how sure it is
+    /// Query a map at any points: class, probability, uncertainty
     Query(query::Options),
     /// Score a saved map by the labels of a dataset
     Eval(eval::Options),
-    /// Look at a map, or at two side by side, in the browser
+    /// View a map, or two side by side, in the browser
     View(view::Options),
     /// Print the configuration: every parameter with its meaning and range
     Config(config::Options),
-    /// Measure the engine: time per stage, scaling, queries, memory
+    /// Benchmark the engine: time per stage, scaling, queries, memory
     Bench(bench::Options),
-    /// Let a network look at images
+    /// Run a segmentation network on images
     #[cfg(feature = "segment")]
     Segment(segment::Options),
     /// Train an evidential segmentation network
     #[cfg(feature = "segment")]
     Train(train::Options),
-    /// Repeat a table or figure of the paper, all methods side by side
+    /// Reproduce a table or figure of the paper, all methods side by side
     Experiment(experiment::Options),
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Options {
     /// Map file to write
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
-    /// Where a map lies in the merged one: MAP=FILE or MAP=12 numbers (may be repeated)
+    /// Pose of a map in the merged one: MAP=FILE or MAP=12 numbers (may be repeated)
     #[arg(long, value_name = "MAP=MOTION")]
     transform: Vec<String>,
     /// Merge even if a drive is in two of the maps: its evidence counts twice

@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::{maps, outputs, table};
 
-/// Ask a map what is at any points, and how sure it is
+/// Query a map at any points: class, probability, uncertainty
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki query street.e2bki --at 1,2,0.5 --at 3,2,0.5\n  \
     e2bki query street.e2bki --points places.txt --csv beliefs.csv\n\n\

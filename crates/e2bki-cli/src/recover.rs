@@ -1,4 +1,4 @@
-//! `e2bki recover`: what can be saved from a damaged map.
+//! `e2bki recover`: the intact part of a damaged map.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use e2bki_store::WriteLock;
 use crate::Finding;
 use crate::{outputs, table};
 
-/// Save what is whole in a damaged map (exit code 0: nothing lost, 1: something lost, 2: nothing saved)
+/// Recover the intact part of a damaged map (exit code 0: nothing lost, 1: something lost, 2: nothing saved)
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki recover broken.e2bki -o saved.e2bki\n\n\
     What is written is opened again and verified before this reports success.")]

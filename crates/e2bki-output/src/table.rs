@@ -1,4 +1,4 @@
-//! What commands print: aligned tables for people, JSON for machines.
+//! Printing: aligned tables for people, JSON for machines.
 
 use std::borrow::Cow;
 use std::io::Write;

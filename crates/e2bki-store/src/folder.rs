@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use e2bki::{Config, Mapper, PrimitiveState};
+use e2bki::{Config, Mapper, Moment, PrimitiveState};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::atomic::{prefix_beside, write_atomically_on};
 use crate::disk::{Output, SharedDisk, real};
 use crate::error::{Error, Result};
-use crate::file::{Header, MapFile, TileInfo, grouped, tile_of, unwrap_manifest, wrap_manifest, write_map};
+use crate::file::{Header, MapFile, TILE_M, TileInfo, grouped, tile_of, unwrap_manifest, wrap_manifest, write_map};
 use crate::lock::{LOCK, WriteLock};
 
 const MANIFEST: &str = "manifest.e2bki";
@@ -67,6 +67,8 @@ pub struct Folder {
     /// Held from the first change on.
     lock: Option<WriteLock>,
     disk: SharedDisk,
+    /// The state of the map that was saved last, to know a map that has only gone on from there.
+    saved: Option<Moment>,
 }
 
 /// What tells one manifest from another.
@@ -79,14 +81,19 @@ fn fingerprint(bytes: &[u8]) -> Fingerprint {
 /// Largest number of a tile's file, and of all rows: far beyond what is ever reached, far from where sums overflow.
 const MOST: u64 = 1 << 53;
 
-/// What saving to a folder did.
+/// Result of saving to a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Tiles that had changed and were written.
     pub written: usize,
     /// Tiles that were as they are.
     pub unchanged: usize,
+    /// Tiles that were encoded to see whether they had changed, those written among them.
+    pub encoded: usize,
 }
+
+/// Primitives by tile.
+pub(crate) type Tiles = BTreeMap<[i32; 2], Vec<PrimitiveState>>;
 
 impl Folder {
     /// A new map in a folder that does not exist yet or is empty. It is locked: nobody else can write to it.
@@ -109,7 +116,8 @@ impl Folder {
             }
         }
         let (tiles, committed) = (BTreeMap::new(), BTreeSet::new());
-        let mut folder = Self { path: path.into(), header, latest: 0, tiles, committed, known: vec![None], lock, disk };
+        let mut folder =
+            Self { path: path.into(), header, latest: 0, tiles, committed, known: vec![None], lock, disk, saved: None };
         folder.commit(None)?;
         Ok(folder)
     }
@@ -137,7 +145,17 @@ impl Folder {
         let committed = manifest.tiles.iter().map(|entry| entry.file.clone()).collect();
         let tiles = manifest.tiles.into_iter().map(|entry| (entry.tile, entry)).collect();
         let known = vec![Some(fingerprint(&bytes))];
-        Ok(Self { path: path.into(), header, latest: manifest.latest, tiles, committed, known, lock: None, disk })
+        Ok(Self {
+            path: path.into(),
+            header,
+            latest: manifest.latest,
+            tiles,
+            committed,
+            known,
+            lock: None,
+            disk,
+            saved: None,
+        })
     }
 
     /// Makes this the only one that may write to the map, until it is dropped. Fails if another program does, and names
@@ -166,7 +184,7 @@ impl Folder {
         if self.known.contains(&now) { Ok(()) } else { Err(Error::Changed { path: self.path.clone() }) }
     }
 
-    /// What the map holds besides primitives.
+    /// Header of the map.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -196,26 +214,61 @@ impl Folder {
     }
 
     /// Saves a whole map: tiles that changed are written, then the manifest. Whenever this is interrupted, the folder
-    /// holds the map as it was before.
+    /// holds the map as it was before. If the map is the one that was saved here last, or a clone of it, only tiles that
+    /// have changed since are looked at; of another map every tile is compared.
     pub fn save(&mut self, map: &Mapper) -> Result<Written> {
-        let mut tiles: BTreeMap<[i32; 2], Vec<PrimitiveState>> = BTreeMap::new();
-        for primitive in map.primitives() {
-            tiles.entry(tile_of(primitive.sums().origin)).or_default().push(primitive.state());
-        }
-        self.tiles.retain(|tile, _| tiles.contains_key(tile));
+        let known = self.saved.take().filter(|moment| map.has_been_at(moment));
+        let (tiles, gone) = match known.and_then(|moment| self.changed_tiles(map, moment.number())) {
+            Some(tiles) => {
+                let gone: Vec<[i32; 2]> =
+                    (tiles.iter()).filter(|(_, states)| states.is_empty()).map(|(t, _)| *t).collect();
+                (tiles, gone)
+            }
+            None => {
+                let mut tiles = Tiles::new();
+                for primitive in map.primitives() {
+                    tiles.entry(tile_of(primitive.sums().origin)).or_default().push(primitive.state());
+                }
+                let gone = self.tiles.keys().copied().filter(|tile| !tiles.contains_key(tile)).collect();
+                (tiles, gone)
+            }
+        };
+        gone.iter().for_each(|tile| {
+            self.tiles.remove(tile);
+        });
         let header = Header::of(map, &self.header.sources);
         let written = self.put_all(tiles, &header)?;
         self.commit(Some(header))?;
-        Ok(written)
+        self.saved = Some(map.moment());
+        Ok(Written { unchanged: self.tiles.len().saturating_sub(written.written), ..written })
+    }
+
+    /// The tiles of a map in which primitives changed after a change, the empty ones too; nothing if that is not known.
+    fn changed_tiles(&self, map: &Mapper, number: u64) -> Option<Tiles> {
+        let changes = map.changes_since(number);
+        if changes.everything {
+            return None;
+        }
+        let mut heights: BTreeMap<[i32; 2], [i32; 2]> = BTreeMap::new();
+        for block in changes.primitive_blocks() {
+            let [low, high] = heights.entry(tile_of(block)).or_insert([block[2]; 2]);
+            (*low, *high) = (block[2].min(*low), block[2].max(*high));
+        }
+        let states = |(tile, [low, high]): ([i32; 2], [i32; 2])| {
+            // What was in the tile when it was saved lies between the heights of its entry.
+            let saved = self.tiles.get(&tile).map_or([low, high], |entry| [entry.low[2], entry.high[2]]);
+            let [x, y] = tile.map(|v| v.saturating_mul(TILE_M));
+            let low = [x, y, low.min(saved[0])];
+            let high = [x.saturating_add(TILE_M - 1), y.saturating_add(TILE_M - 1), high.max(saved[1])];
+            (tile, map.primitives_in_blocks(low, high).iter().map(|primitive| primitive.state()).collect())
+        };
+        Some(heights.into_iter().map(states).collect())
     }
 
     /// Writes tiles that differ from what the folder holds. They count from the next [`Self::commit`] on.
-    pub(crate) fn put_all(
-        &mut self,
-        tiles: BTreeMap<[i32; 2], Vec<PrimitiveState>>,
-        header: &Header,
-    ) -> Result<Written> {
+    pub(crate) fn put_all(&mut self, mut tiles: Tiles, header: &Header) -> Result<Written> {
         self.lock()?;
+        tiles.retain(|_, states| !states.is_empty());
         let all = tiles.len();
         let first = self.latest + 1;
         self.latest += all as u64;
@@ -232,7 +285,7 @@ impl Folder {
                 }
             }
         }
-        Ok(Written { written, unchanged: all - written })
+        Ok(Written { written, unchanged: all - written, encoded: all })
     }
 
     /// Writes one tile, unless it is what the folder has already.

@@ -13,12 +13,14 @@
 //! The library touches no files and keeps no globals; the same input gives the same bytes at any number of threads.
 //! See [`Mapper`] for an example.
 
+mod changes;
 mod classes;
 pub mod cluster;
 pub mod config;
 mod context;
 mod error;
 mod fold;
+mod footprint;
 pub mod free;
 mod fuse;
 mod gate;
@@ -40,6 +42,7 @@ mod state;
 mod timings;
 mod view;
 
+pub use changes::{BlockChange, Changes, Moment};
 pub use classes::{ClassSet, MAX_CLASSES};
 pub use config::Config;
 pub use error::{Error, Result};

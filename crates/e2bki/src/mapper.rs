@@ -7,7 +7,7 @@ use crate::config::{Config, Posterior};
 use crate::error::{Error, Result};
 use crate::fold::fold;
 use crate::input::{Frame, FrameReport};
-use crate::map::{Batch, PrimitiveSet, Recipe};
+use crate::map::{Batch, ChangeLog, PrimitiveSet, Recipe};
 use crate::prepare::Prepared;
 use crate::refine::refine;
 use crate::timings::timed;
@@ -47,6 +47,7 @@ pub struct Mapper {
     pub(crate) live: Option<LiveGrid>,
     pub(crate) accumulated: Option<Accumulated>,
     pub(crate) frames: u64,
+    pub(crate) log: ChangeLog,
     pool: Option<Arc<rayon::ThreadPool>>,
 }
 
@@ -70,7 +71,7 @@ impl Mapper {
             )),
         };
         let set = PrimitiveSet::new(classes.len(), Recipe::solid(&config));
-        Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, pool })
+        Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, log: ChangeLog::default(), pool })
     }
 
     /// Adds a frame. On an error the map is unchanged.
@@ -152,6 +153,7 @@ impl Mapper {
 
     fn update_views(&mut self, frame: Option<(&Batch, &[usize])>) -> Work {
         let stale = self.set.take_stale();
+        self.log.note(&stale);
         if let Some(live) = &mut self.live {
             return live.refresh(&self.set, &stale);
         }
@@ -159,6 +161,7 @@ impl Mapper {
             (Some(accumulated), Some((batch, rows))) => {
                 let mut alone = PrimitiveSet::new(self.classes.len(), *self.set.recipe());
                 alone.insert(batch, rows.iter().copied());
+                self.log.note_more(&alone.take_stale(), false);
                 Work { voxels: accumulated.add(&alone), kernel_values: 0 }
             }
             _ => Work::default(),

@@ -146,7 +146,11 @@ impl Mapper {
     /// Adds checked primitives, without bringing the views up to date.
     fn add(&mut self, states: &[PrimitiveState]) {
         let classes = self.classes().len();
-        let core = |state: &PrimitiveState| Core { id: state.id, muted: state.muted, ..Core::of_sums(state.sums) };
+        let core = |state: &PrimitiveState| {
+            let mut sums = state.sums;
+            sums.settle();
+            Core { id: state.id, muted: state.muted, ..Core::of_sums(sums) }
+        };
         for part in states.chunks(AT_ONCE) {
             let mut batch = Batch { cores: part.par_iter().map(core).collect(), ..Batch::default() };
             batch.log_evidence.reserve_exact(part.len() * classes);

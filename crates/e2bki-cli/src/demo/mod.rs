@@ -17,19 +17,19 @@ use crate::map::live::Live;
 use crate::view::ServeArguments;
 use crate::{Finding, outputs, report, score, table};
 
-/// Simulate a drive, map it, score the map and write pictures to look at
+/// Simulate a drive, map it, score the map and write pictures
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki demo\n  e2bki demo --world offroad --frames 100 --network 0.1\n  \
     e2bki demo --set cell_size=0.4 --json demo.json\n  \
     e2bki demo --report demo.html\n  e2bki demo --view")]
 pub(crate) struct Options {
-    /// What the world is like: urban or offroad
+    /// World: urban or offroad
     #[arg(long, default_value = "urban")]
     world: String,
-    /// Frames of the drive; every fifth is mapped, all are asked about
+    /// Frames of the drive; every fifth is mapped, all are queried
     #[arg(long, default_value_t = 60)]
     frames: usize,
-    /// How much training data the simulated network had: 0.02 to 1
+    /// Share of the training data that the simulated network had, 0.02 to 1
     #[arg(long, default_value_t = 0.3, value_name = "FRACTION")]
     network: f64,
     /// Folder for pictures and the map
@@ -38,7 +38,7 @@ pub(crate) struct Options {
     /// Write the results as JSON (- for standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write a report to look at: one HTML file
+    /// Write a report: one HTML file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Show the map in the browser while it is built, and afterwards

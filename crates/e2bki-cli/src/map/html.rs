@@ -21,7 +21,7 @@ pub(crate) fn write(
     path: &Path,
 ) -> Result<()> {
     let about = format!("{} sequence {}, mapped with {method}", dataset.format(), dataset.sequence());
-    let mut page = Report::new("e2bki map: a dataset, mapped", &about);
+    let mut page = Report::new("e2bki map", &about);
     page.figures(&account.figures(map));
     report::from_above(&mut page, map.seen(), trajectory)?;
     if matches!(map, Map::Budgeted(_)) {

@@ -66,13 +66,13 @@ impl<'a> Keeper<'a> {
         let id = chosen.get(next + broken).and_then(|index| dataset.id(*index));
         let kept = match (&written, id) {
             (Ok(Some(path)), Some(id)) if write::can_go_on(path) => format!(
-                "the map of the {next} frames before is in {0}; `--onto {0} --frames {id}..` goes on{1}",
+                "the map of the first {next} frames is in {0}; continue with `--onto {0} --frames {id}..`{1}",
                 path.display(),
                 if broken > 0 { " after this frame" } else { "" }
             ),
-            (Ok(Some(path)), _) => format!("the map of the {next} frames before is in {}", path.display()),
-            (Ok(None), _) => format!("{next} frames were mapped and nothing was written; -o FILE keeps a map"),
-            (Err(error), _) => format!("and the map of the {next} frames before could not be written: {error:#}"),
+            (Ok(Some(path)), _) => format!("the map of the first {next} frames is in {}", path.display()),
+            (Ok(None), _) => format!("{next} frames were mapped and nothing was written; -o FILE writes the map"),
+            (Err(error), _) => format!("and the map of the first {next} frames could not be written: {error:#}"),
         };
         match reason {
             Some(error) => error.context(kept),

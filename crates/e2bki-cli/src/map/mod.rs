@@ -55,7 +55,7 @@ const AHEAD: usize = 3;
 pub(crate) struct Options {
     #[command(flatten)]
     data: DataArguments,
-    /// File to write the map to: .e2bki to go on with, .ply to look at. It is written whatever stops the run
+    /// Map file to write: .e2bki to continue with, .ply for viewers. It is written even when the run is interrupted
     #[arg(short, long, value_name = "MAP")]
     out: Option<PathBuf>,
     /// Keep at most so much of the map in memory, as in 500MB or 2GiB; the rest waits in a folder beside MAP. The map is the
@@ -65,25 +65,25 @@ pub(crate) struct Options {
     /// Save the map after every N frames too; a save that fails is tried again later
     #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u64).range(1..))]
     save_every: Option<u64>,
-    /// Go on with a saved map, under its own parameters
+    /// Continue a saved map, with its own parameters
     #[arg(long, value_name = "MAP.e2bki")]
     onto: Option<PathBuf>,
-    /// Frame numbers: A..B (without B), A.., ..B or A [default: all]
+    /// Frame numbers: A..B (B excluded), A.., ..B or A [default: all]
     #[arg(long, value_name = "RANGE")]
     frames: Option<String>,
-    /// Map one of every K of these frames
+    /// Map every K-th of these frames
     #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
-    /// Leave out points farther than this from the sensor, metres
+    /// Drop points farther than this from the sensor, metres
     #[arg(long, value_name = "M")]
     max_range: Option<f64>,
-    /// What says which class a point is of (see below)
+    /// Source of the semantics (see below)
     #[arg(long, default_value = "ground-truth", value_name = "SOURCE")]
     semantics: String,
-    /// Method: e2bki, or one to compare with
+    /// Method: e2bki or a baseline
     #[arg(long, default_value = "e2bki", value_name = "NAME")]
     method: String,
-    /// Side of a voxel, metres
+    /// Voxel size, metres
     #[arg(long, value_name = "M")]
     resolution: Option<f64>,
     /// Decode the camera images too (they are not needed for the map)
@@ -92,13 +92,13 @@ pub(crate) struct Options {
     /// Write the numbers as JSON (- for standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write a report to look at: one HTML file
+    /// Write a report: one HTML file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Show the map in the browser: while it is built (e2bki alone), and afterwards
     #[arg(long)]
     view: bool,
-    /// Map with another method too, and show both side by side
+    /// Also map with another method, and show both side by side
     #[arg(long, value_name = "METHOD", requires = "view", conflicts_with = "rerun")]
     beside: Option<String>,
     #[command(flatten)]
@@ -130,14 +130,14 @@ impl Options {
             return Ok((method::build(&self.method, classes.clone(), config)?, Vec::new()));
         };
         if !method::is_ours(&self.method) {
-            bail!("--onto goes on with a map of E2-BKI; leave --method out");
+            bail!("--onto continues a map of E2-BKI; remove --method");
         }
         let header = keep::header(path, classes)?;
         let asked = self.parameters.any() || self.max_range.is_some() || self.resolution.is_some();
         let differs = |field: &&Field| field.key != "run.threads" && field.value(&header.config) != field.value(config);
         if let Some(field) = fields().iter().find(differs).filter(|_| asked) {
             bail!(
-                "{}: it was made with {} = {} and goes on so, not with {}; leave the parameters out",
+                "{}: the map was made with {} = {}, not {}; remove the parameters",
                 path.display(),
                 field.key,
                 field.value(&header.config),

@@ -1,4 +1,4 @@
-//! What became of every frame and every point, and where the time went.
+//! Counts of frames and points, and the time of each stage.
 
 use std::time::Duration;
 
@@ -132,7 +132,7 @@ impl Account {
         ))
     }
 
-    /// What became of the frames, and of their points.
+    /// Counts of the frames and of their points.
     pub(crate) fn tables(&self, dataset: &Source) -> [Vec<Vec<String>>; 2] {
         let skipped = dataset.skipped();
         let count = |name: &str, n: usize| vec![name.to_string(), n.to_string()];

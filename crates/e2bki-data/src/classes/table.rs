@@ -136,7 +136,7 @@ impl ClassTable {
         &self.classes
     }
 
-    /// What the ids of a space mean; the space `classes` has the classes themselves as ids.
+    /// Meaning of the ids of a space; the space `classes` has the classes themselves as ids.
     pub fn remap(&self, space: &str) -> Result<Remap> {
         if space == "classes" {
             return Ok(Remap::IDENTITY);

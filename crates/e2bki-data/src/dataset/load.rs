@@ -237,7 +237,7 @@ impl Dataset {
         Ok(image)
     }
 
-    /// What a network says of an image, which must be of the camera's size.
+    /// Output of the network for an image, which must have the camera's size.
     fn looked_at(&self, network: &dyn ImageSemantics, path: &Path) -> Result<Grid> {
         let picture = files::parse(path, parse::picture)?;
         self.check_size(path, "image", [picture.width() as usize, picture.height() as usize])?;

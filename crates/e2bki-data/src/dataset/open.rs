@@ -5,7 +5,7 @@ use std::path::Path;
 
 use e2bki::{ClassSet, Pose};
 
-use super::options::{GroundTruth, OpenOptions, SemanticsSource};
+use super::options::OpenOptions;
 use super::source::{self, Source};
 use crate::camera::{Brown, Camera};
 use crate::classes::ClassTable;
@@ -166,7 +166,7 @@ impl Dataset {
         &self.layout.folder
     }
 
-    /// What should be known of how it was opened: assumptions, in words.
+    /// Notes on how it was opened: assumptions, as text.
     pub fn notes(&self) -> &[String] {
         &self.layout.notes
     }
@@ -190,12 +190,5 @@ impl Dataset {
     pub fn richness(&self, index: usize) -> usize {
         let count = |e: &Entry| [&e.image, &e.labels, &e.image_labels].iter().filter(|p| p.is_some()).count();
         self.layout.entries.get(index).map_or(0, count)
-    }
-
-    /// Whether there is ground truth of either kind.
-    pub fn has_ground_truth(&self) -> bool {
-        self.truth.is_some()
-            || matches!(self.options.semantics, SemanticsSource::GroundTruth | SemanticsSource::GroundTruthOf(_))
-            || matches!(source::truth(GroundTruth::Auto, &self.layout, &self.table), Ok(Some(_)))
     }
 }

@@ -1,4 +1,4 @@
-//! What to open, and where the semantics of the points come from.
+//! Options for opening a dataset, and sources of semantics.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use crate::parse::Grid;
 /// How to open a dataset.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
-    /// Layout of the folder; found out where not given.
+    /// Layout of the folder; detected where not given.
     pub format: Option<Format>,
     /// Sequence; the first there is where not given.
     pub sequence: Option<String>,
@@ -22,9 +22,9 @@ pub struct OpenOptions {
     pub classes: Option<ClassTable>,
     /// Where the semantics come from.
     pub semantics: SemanticsSource,
-    /// What looks at the images, for [`SemanticsSource::Images`].
+    /// Network for the images, for [`SemanticsSource::Images`].
     pub network: Option<Arc<dyn ImageSemantics>>,
-    /// What the ids or channels of the semantics mean (`cityscapes`, `classes`, …); guessed where not given.
+    /// Label ids or channels of the semantics (`cityscapes`, `classes`, …); detected where not given.
     pub semantic_ids: Option<String>,
     /// Ground truth to load beside the semantics.
     pub ground_truth: GroundTruth,
@@ -46,11 +46,11 @@ pub trait ImageSemantics: Send + Sync + std::fmt::Debug {
     fn name(&self) -> &str;
     /// Channels of its grids.
     fn channels(&self) -> usize;
-    /// What its values are.
+    /// Kind of its values.
     fn kind(&self) -> ValueKind;
-    /// What its channels mean, if it knows: a space of label ids, or `classes`.
+    /// Meaning of its channels, if known: a space of label ids, or `classes`.
     fn ids(&self) -> Option<&str>;
-    /// What is in an image: cells that together cover it, or why that cannot be said.
+    /// Semantics of an image as cells that cover it, or the reason for failure.
     fn look(&self, image: &image::RgbImage) -> Result<Grid, String>;
 }
 
@@ -68,7 +68,7 @@ pub enum GroundTruth {
     Points,
 }
 
-/// What stored values are.
+/// Kind of stored values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
     /// Outputs of an ordinary network before softmax.
@@ -95,9 +95,9 @@ pub enum SemanticsSource {
     Labels(PathBuf),
     /// Stored values of points (N×C) or of pixels (C×H×W).
     Values(ValueKind, PathBuf),
-    /// The images, looked at by [`OpenOptions::network`].
+    /// The images, segmented by [`OpenOptions::network`].
     Images,
-    /// None: all points are void. To look at geometry only.
+    /// None: all points are void. For geometry only.
     Nothing,
 }
 

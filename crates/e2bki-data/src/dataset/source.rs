@@ -12,7 +12,7 @@ use crate::files;
 use crate::layout::Layout;
 use crate::parse;
 
-/// What is read for each frame.
+/// Data read for each frame.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     Nothing,
@@ -171,7 +171,7 @@ fn images(options: &OpenOptions, layout: &Layout, table: &ClassTable) -> Result<
     Ok(Source::Images(network.clone(), layout.entries.iter().map(|e| e.image.clone()).collect(), remap))
 }
 
-/// What channels mean: as said, or as their number suggests.
+/// Meaning of channels: as given, or as their number suggests.
 fn channel_meaning(ids: Option<&str>, channels: usize, table: &ClassTable, of: &dyn Display) -> Result<Remap> {
     let classes = table.classes().len();
     let space = match (ids, channels) {

@@ -38,7 +38,7 @@ pub(crate) struct Entry {
     pub(crate) deskew: Option<Deskew>,
 }
 
-/// What a folder holds.
+/// Contents of a folder.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) root: PathBuf,

@@ -17,7 +17,7 @@ const BATCH: usize = 24;
 /// Changes when results of the same inputs change.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " evaluation 3");
 
-/// What to compare.
+/// A comparison.
 pub(super) struct Study<'a> {
     pub(super) dataset: &'a Dataset,
     pub(super) methods: &'a [Method],

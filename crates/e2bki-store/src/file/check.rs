@@ -9,7 +9,7 @@ use super::read::MapFile;
 use super::tile::{decode_tile, encode_tile};
 use crate::error::{Error, Result};
 
-/// What a check found.
+/// Result of a check.
 #[derive(Debug)]
 pub struct Checked {
     /// Everything that is wrong, in the order of the file; nothing if it is whole.

@@ -70,7 +70,7 @@ impl MapFile {
         Ok(Self { path: path.into(), source, len, header, tiles: index.tiles })
     }
 
-    /// What the file holds besides primitives.
+    /// Header of the file.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -97,15 +97,6 @@ impl MapFile {
     /// Number of primitives.
     pub fn rows(&self) -> u64 {
         self.tiles.iter().map(|tile| u64::from(tile.rows)).sum()
-    }
-
-    /// The primitives of one entry of [`Self::tiles`].
-    pub fn read_tile(&mut self, number: usize) -> Result<Vec<PrimitiveState>> {
-        let Some(info) = self.tiles.get(number).cloned() else {
-            return Err(Error::Refused(format!("there is no tile number {number}; there are {}", self.tiles.len())));
-        };
-        let (at, bytes) = self.tile_bytes(&info)?;
-        decode_tile(&info, &bytes, self.header.classes.len(), &self.path, at)
     }
 
     /// The columns of a tile, and where they begin.

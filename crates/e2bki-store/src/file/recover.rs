@@ -1,4 +1,4 @@
-//! What can be saved from a damaged map.
+//! Recovery of a damaged map.
 //!
 //! Records are found by their marks, so a file that has lost its end or its index still gives its tiles.
 
@@ -16,16 +16,16 @@ use super::tile::{decode_tile, plausible};
 use super::write::save_states;
 use crate::error::{Error, Result};
 
-/// What was saved from a damaged file, and what was lost.
+/// Result of a recovery: what was saved, and what was lost.
 #[derive(Debug, Clone)]
 pub struct Recovered {
-    /// What the recovered map holds besides primitives.
+    /// Header of the recovered map.
     pub header: Header,
     /// Primitives saved.
     pub rows: u64,
     /// Tiles saved.
     pub tiles: usize,
-    /// What was lost, one line each.
+    /// Losses, one line each.
     pub lost: Vec<String>,
     /// Primitives lost, if the index still tells.
     pub rows_lost: Option<u64>,

@@ -1,4 +1,4 @@
-//! Tiles of a map that does not change, packed once.
+//! Cache of encoded tiles of a static map.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,15 +7,15 @@ use axum::body::Bytes;
 
 use crate::tile::Tile;
 
-/// Most bytes that are kept: a map of six million primitives. Beyond, tiles are packed whenever they are asked for.
+/// Capacity in bytes: a map of six million primitives. Beyond it, tiles are encoded on every request.
 const MOST: usize = 256 << 20;
 
-/// Packed tiles.
+/// Encoded tiles.
 #[derive(Debug, Default)]
-pub(crate) struct Packed(Mutex<(BTreeMap<Tile, Bytes>, usize)>);
+pub(crate) struct TileCache(Mutex<(BTreeMap<Tile, Bytes>, usize)>);
 
-impl Packed {
-    /// The tile's bytes: as they were kept, or as they are made now.
+impl TileCache {
+    /// The tile's bytes, from the cache or encoded now.
     pub(crate) fn get(&self, tile: Tile, make: impl FnOnce() -> Vec<u8>) -> Bytes {
         if let Some(bytes) = self.0.lock().unwrap_or_else(PoisonError::into_inner).0.get(&tile) {
             return bytes.clone();
@@ -28,7 +28,7 @@ impl Packed {
         bytes
     }
 
-    /// Whether more can be kept.
+    /// Whether there is room for more.
     pub(crate) fn has_room(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).1 < MOST
     }
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn a_tile_is_made_once_and_too_much_is_not_kept() {
-        let packed = Packed::default();
+        let packed = TileCache::default();
         let tile = Tile([1, -2]);
         assert_eq!(packed.get(tile, || vec![1, 2]), packed.get(tile, || unreachable!("it is kept")));
         let large = || vec![0; MOST];

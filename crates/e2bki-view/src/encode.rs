@@ -1,19 +1,19 @@
-//! Tiles as bytes: a header of 64 bytes, then one array after the other, little-endian, as the page's shaders read them.
+//! The binary encoding of tiles: a header of 64 bytes, then vertex attributes, little-endian, as the page's shaders read them.
 
 use e2bki::{Belief, Beliefs, Mapper, Voxels};
 use serde::{Deserialize, Serialize};
 
-use crate::body::bodies;
-use crate::points::Seen;
+use crate::instance::instances;
+use crate::points::ScanPoint;
 use crate::tile::Tile;
 
 /// First bytes of every tile message; the last is the version of the format.
 const MAGIC: &[u8; 4] = b"E2T1";
 
-/// What a tile holds.
+/// Layer of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum What {
+pub enum Layer {
     /// Ellipsoids.
     Primitives = 0,
     /// Voxels.
@@ -22,7 +22,7 @@ pub enum What {
     Points = 2,
 }
 
-/// Which tile of which map, for the header.
+/// Map, tile and version, for the header.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Address {
     pub(crate) map: u8,
@@ -30,34 +30,34 @@ pub(crate) struct Address {
     pub(crate) version: u32,
 }
 
-/// Things of a tile, side by side.
+/// Vertex attributes of a tile.
 #[derive(Default)]
 struct Columns {
     places: Vec<[f32; 3]>,
     sizes: Vec<[f32; 3]>,
-    turns: Vec<[i16; 4]>,
-    /// u_sem, u_spa, u and four times the variance, as shares of 65535.
+    rotations: Vec<[i16; 4]>,
+    /// u_sem, u_spa, u and four times the variance, scaled to 0 … 65535.
     values: Vec<[u16; 4]>,
-    /// Class, and age as a share of 65535: 0 is the first seen.
+    /// Class, and age scaled to 0 … 65535: 0 is the oldest.
     kinds: Vec<[u16; 2]>,
 }
 
 /// The primitives whose mean is in the tile. `map` must hold all that reach into it; ids are measured against `next_id`.
 pub(crate) fn primitives(map: &Mapper, heights: [f64; 2], next_id: u64, at: Address) -> Vec<u8> {
-    let mut bodies = bodies(map, at.tile, heights);
-    // In mixed order the first half is a fair sample of all: the page draws fewer of what is far.
-    bodies.sort_by_key(|body| mixed(body.id));
+    let mut instances = instances(map, at.tile, heights);
+    // Shuffled, so that any prefix is a fair sample: the page draws only a part of distant tiles (level of detail).
+    instances.sort_by_key(|instance| mixed(instance.id));
     let origin = origin(at.tile, heights);
     let mut columns = Columns::default();
-    for body in &bodies {
-        columns.places.push(relative(body.center, origin));
-        columns.sizes.push(body.half_axes.map(|a| a as f32));
-        columns.turns.push(body.turn.map(|q| (q * 32767.0).round() as i16));
-        columns.values.push(values(&body.belief));
-        let age = body.id as f64 / next_id.max(1) as f64;
-        columns.kinds.push([body.label as u16, share(age)]);
+    for instance in &instances {
+        columns.places.push(relative(instance.center, origin));
+        columns.sizes.push(instance.half_axes.map(|a| a as f32));
+        columns.rotations.push(instance.rotation.map(|q| (q * 32767.0).round() as i16));
+        columns.values.push(values(&instance.belief));
+        let age = instance.id as f64 / next_id.max(1) as f64;
+        columns.kinds.push([instance.label as u16, share(age)]);
     }
-    columns.bytes(What::Primitives, at, origin, 0.0)
+    columns.bytes(Layer::Primitives, at, origin, 0.0)
 }
 
 /// The voxels whose centre is in the tile, out of those listed.
@@ -74,11 +74,11 @@ pub(crate) fn voxels(voxels: &Voxels, listed: &[u32], heights: [f64; 2], at: Add
         columns.values.push(values(&belief));
         columns.kinds.push([label as u16, 0]);
     }
-    columns.bytes(What::Voxels, at, origin, voxels.resolution)
+    columns.bytes(Layer::Voxels, at, origin, voxels.resolution)
 }
 
-/// Points with the class that their frame said, and what the map believes where they are; age is that of the frame.
-pub(crate) fn points(seen: &[(Seen, [f64; 3])], beliefs: &Beliefs, frames: u32, at: Address) -> Vec<u8> {
+/// Points with the class given by their frame and the map's belief at their position; age is that of the frame.
+pub(crate) fn points(seen: &[(ScanPoint, [f64; 3])], beliefs: &Beliefs, frames: u32, at: Address) -> Vec<u8> {
     let low = seen.iter().map(|(_, place)| place[2]).fold(f64::INFINITY, f64::min);
     let origin = origin(at.tile, [low, low]);
     let mut order: Vec<usize> = (0..seen.len()).collect();
@@ -91,11 +91,11 @@ pub(crate) fn points(seen: &[(Seen, [f64; 3])], beliefs: &Beliefs, frames: u32, 
         let age = f64::from(point.frame) / f64::from(frames.max(1));
         columns.kinds.push([point.label, share(age)]);
     }
-    columns.bytes(What::Points, at, origin, 0.0)
+    columns.bytes(Layer::Points, at, origin, 0.0)
 }
 
 impl Columns {
-    fn bytes(&self, what: What, at: Address, origin: [f64; 3], side: f64) -> Vec<u8> {
+    fn bytes(&self, what: Layer, at: Address, origin: [f64; 3], side: f64) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.places.len() * 44);
         out.extend(MAGIC);
         out.extend([at.map, what as u8, 0, 0]);
@@ -106,7 +106,7 @@ impl Columns {
         out.extend((side as f32).to_le_bytes());
         out.resize(64, 0);
         self.places.iter().chain(&self.sizes).flatten().for_each(|v| out.extend(v.to_le_bytes()));
-        self.turns.iter().flatten().for_each(|v| out.extend(v.to_le_bytes()));
+        self.rotations.iter().flatten().for_each(|v| out.extend(v.to_le_bytes()));
         self.values.iter().flatten().for_each(|v| out.extend(v.to_le_bytes()));
         self.kinds.iter().flatten().for_each(|v| out.extend(v.to_le_bytes()));
         out

@@ -1,48 +1,48 @@
-//! Primitives as they are drawn.
+//! Primitives as instances to draw.
 
 use e2bki::{Belief, Mapper, Primitive};
 
 use crate::tile::Tile;
 
-/// Half axes are drawn this many times the kernel's own: about two standard deviations, at which surfaces close.
+/// Scale of the drawn half axes: about two standard deviations, at which surfaces close.
 const GROW: f64 = 2.6;
 
-/// A primitive as it is drawn.
+/// A primitive as drawn: one instance of an ellipsoid.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Body {
-    /// Id of the primitive: who was made later has a higher one.
+pub struct Instance {
+    /// Id of the primitive: newer ones have higher ids.
     pub id: u64,
     /// Centre, metres.
     pub center: [f64; 3],
     /// Half axes, metres, at about two standard deviations.
     pub half_axes: [f64; 3],
-    /// x, y, z, w of the rotation that takes the coordinate axes to those of the ellipsoid.
-    pub turn: [f64; 4],
+    /// Rotation from the coordinate axes to those of the ellipsoid: quaternion x, y, z, w.
+    pub rotation: [f64; 4],
     /// Its class.
     pub label: usize,
-    /// What the map believes at its centre.
+    /// The map's belief at its centre.
     pub belief: Belief,
 }
 
 /// The primitives whose mean is in a tile. `map` must hold all that reach into it.
-pub(crate) fn bodies(map: &Mapper, tile: Tile, heights: [f64; 2]) -> Vec<Body> {
+pub(crate) fn instances(map: &Mapper, tile: Tile, heights: [f64; 2]) -> Vec<Instance> {
     let (low, high) = tile.bounds(heights);
     let mut chosen = map.primitives_reaching(low, high);
     chosen.retain(|p| tile.holds(p.mean()));
     let means: Vec<[f64; 3]> = chosen.iter().map(Primitive::mean).collect();
     let beliefs = map.query(&means);
-    let body = |(p, belief): (&Primitive<'_>, Belief)| {
+    let instance = |(p, belief): (&Primitive<'_>, Belief)| {
         let ellipsoid = p.ellipsoid();
-        Body {
+        Instance {
             id: p.id(),
             center: p.mean(),
             half_axes: ellipsoid.semi_axes.map(|a| GROW * a),
-            turn: quaternion(ellipsoid.axes),
+            rotation: quaternion(ellipsoid.axes),
             label: p.label(),
             belief,
         }
     };
-    chosen.iter().zip(beliefs.iter()).map(body).collect()
+    chosen.iter().zip(beliefs.iter()).map(instance).collect()
 }
 
 /// x, y, z, w of the rotation that takes the coordinate axes to these rows (made right-handed).

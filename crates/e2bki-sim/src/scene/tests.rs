@@ -1,8 +1,8 @@
 //! The ray caster against scenes whose answers are known in closed form.
 //! Each analytic solution is written out again here, independent of the library's.
 
-use e2bki_sim::maths::{Stream, Vec3, vec3};
-use e2bki_sim::scene::{Lattice, Material, Ray, Shape, Solid, View};
+use super::{Lattice, Material, Ray, Shape, Solid, View};
+use crate::maths::{Stream, Vec3, vec3};
 
 fn solid(shape: Shape) -> Solid {
     Solid { shape, material: Material::Facade, tint: 0, object: 1 }
