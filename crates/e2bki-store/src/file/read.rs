@@ -99,6 +99,13 @@ impl MapFile {
         self.tiles.iter().map(|tile| u64::from(tile.rows)).sum()
     }
 
+    /// The primitives of one entry of [`Self::tiles`]; none if there is no such entry.
+    pub(crate) fn read_tile(&mut self, number: usize) -> Result<Vec<PrimitiveState>> {
+        let Some(info) = self.tiles.get(number).cloned() else { return Ok(Vec::new()) };
+        let (at, bytes) = self.tile_bytes(&info)?;
+        decode_tile(&info, &bytes, self.header.classes.len(), &self.path, at)
+    }
+
     /// The columns of a tile, and where they begin.
     pub(super) fn tile_bytes(&mut self, info: &TileInfo) -> Result<(u64, Vec<u8>)> {
         let mut bytes = Bytes { source: &mut *self.source, path: &self.path, len: self.len };
