@@ -65,7 +65,7 @@ impl PyBaseline {
         let baseline = Baseline::from_name(method)
             .ok_or_else(|| Failure::value(format!("unknown method `{method}`; known: {known}")))?;
         let (classes, config) = (class_set(classes)?, config_or_default(config));
-        threads::check_number(config.threads)?;
+        threads::check_number(config.run.threads)?;
         let options = BuildOptions { bev, thinning: thinning.map(|(points, cell)| Thinning { points, cell }) };
         let map: Box<dyn SemanticMapper> = match (kernels, baseline) {
             (None, _) => baseline.build_with(classes.clone(), &config, options)?,
@@ -74,7 +74,7 @@ impl PyBaseline {
             }
             (Some(_), _) => return Err(Failure::kind("only ConvBKI takes kernels")),
         };
-        let own_threads = config.threads > 0;
+        let own_threads = config.run.threads > 0;
         Ok(Self { map: Arc::new(Mutex::new(map)), gate: Gate::new(), own_threads, classes, baseline })
     }
 

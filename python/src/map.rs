@@ -45,7 +45,7 @@ impl PyMap {
     pub(crate) fn of(map: Mapper) -> Self {
         Self {
             gate: Gate::new(),
-            own_threads: map.config().threads > 0,
+            own_threads: map.config().run.threads > 0,
             classes: map.classes().clone(),
             map: RwLock::new(map),
             live: Mutex::default(),
@@ -109,7 +109,7 @@ impl PyMap {
     #[pyo3(signature = (classes, *, config = None))]
     fn new(classes: &Bound<'_, PyAny>, config: Option<PyConfig>) -> Result<Self> {
         let config = config_or_default(config);
-        threads::check_number(config.threads)?;
+        threads::check_number(config.run.threads)?;
         Ok(Self::of(Mapper::new(class_set(classes)?, config)?))
     }
 
