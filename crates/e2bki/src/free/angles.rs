@@ -30,6 +30,13 @@ pub(super) fn asin_above(x: f32) -> f32 {
     x + (FRAC_PI_2 - 1.0) * x * x * x
 }
 
+/// Largest whole number not above.
+#[inline(always)]
+pub(super) fn floor(v: f32) -> i32 {
+    let whole = v as i32;
+    whole - i32::from(whole as f32 > v)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

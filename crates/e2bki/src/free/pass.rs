@@ -11,7 +11,7 @@
 
 use rayon::prelude::*;
 
-use super::angles::asin_above;
+use super::angles::{asin_above, floor};
 use super::cubes::{BlockKey, Passed, centre_of, half_of, quarter_of};
 use super::polar::{LANES, Places, polar};
 use super::range_image::{RangeImage, column_of};
@@ -126,6 +126,12 @@ impl<'a> Pass<'a> {
 
     /// Blocks above one another, eight at a time.
     fn column(&self, x: i32, y: i32, low: i32, high: i32) -> Vec<(BlockKey, Passed)> {
+        // With the widest instructions there are; Rust never fuses or reorders operations, so the bits are the same.
+        pulp::Arch::new().dispatch(|| self.column_here(x, y, low, high))
+    }
+
+    #[inline(always)]
+    fn column_here(&self, x: i32, y: i32, low: i32, high: i32) -> Vec<(BlockKey, Passed)> {
         let mut found = Vec::new();
         let mut first = low;
         while first <= high {
@@ -160,6 +166,7 @@ impl<'a> Pass<'a> {
     }
 
     /// A block that was not passed as a whole, by its parts.
+    #[inline(always)]
     fn parts(&self, centre: [f32; 3]) -> Passed {
         let mut passed = Passed::default();
         let metres = self.test(2, &at(centre, &self.metres));
@@ -181,6 +188,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Tests eight places of a level by their centres in the sensor's coordinates.
+    #[inline(always)]
     pub(super) fn test(&self, level: usize, places: &Places) -> Verdicts {
         let Ball { radius, spread } = self.balls[level];
         let polar = polar(places);
@@ -290,11 +298,4 @@ fn bits(mut set: u8) -> impl Iterator<Item = usize> {
         set &= set - 1;
         Some(next)
     })
-}
-
-/// Largest whole number not above.
-#[inline(always)]
-fn floor(v: f32) -> i32 {
-    let whole = v as i32;
-    whole - i32::from(whole as f32 > v)
 }
