@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Time of our network and of ONNX Runtime for the same network, the same weights and the same two cores, in turn.
 
-    cargo build --release -p e2bki-segment --features onnx --example speed
+    cargo build --release -p e2bki-lab --features onnx --example network_speed
     pip install numpy onnxruntime
     python scripts/compare-onnxruntime.py [--size 512x384] [--rounds 40] [--network network.safetensors] [--json FILE]
 
@@ -34,7 +34,7 @@ network = given.network or folder / "full.safetensors"
 environment = {**os.environ, "RAYON_NUM_THREADS": str(given.threads)}
 model = folder / "network.onnx"
 ours = subprocess.Popen(
-    [target / "examples" / "speed", network, given.size, model],
+    [target / "examples" / "network_speed", network, given.size, model],
     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=environment,
 )
 

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use e2bki::{ClassSet, Pose};
-use e2bki_sim::{Drive, DriveOptions, ErrorModel, Format, Noise, Sensor, SimulateOptions, Standard, VOID, WorldKind};
+use e2bki_sim::{
+    Drift, Drive, DriveOptions, ErrorModel, Format, Noise, RouteKind, Sensor, SimulateOptions, Standard, VOID,
+    WorldKind,
+};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -18,10 +21,13 @@ use crate::frame::{About, PyFrame, Said};
 /// A simulated drive without end. The same arguments give the same bytes; frames may be asked for in any order.
 ///
 /// Drive(world="offroad", *, seed=1, sensor=None, columns=None, season="summer", lighting="sunny", cruise_mps=None,
-///       skew=False, image_width=None, pose_noise=(0, 0), calibration_error=(0, 0))
+///       skew=False, image_width=None, pose_noise=(0, 0), calibration_error=(0, 0), route="endless", round_m=400,
+///       start_m=0, drift=(0, 0))
 ///     world: offroad or urban; sensor: os1-64, os1-128 or hdl-64e; columns: LiDAR columns per turn; season: spring,
 ///     summer, autumn or winter; lighting: sunny, overcast, evening or changing; cruise_mps: metres per second; skew:
-///     points as measured during the turn; pose_noise, calibration_error: one sigma in metres and radians.
+///     points as measured during the turn; pose_noise, calibration_error: one sigma in metres and radians; route:
+///     endless, loop or eight; round_m: length of one round of a loop or eight; start_m: where on the way to begin;
+///     drift: odometry drift of the poses as a share of the distance, and radians of heading per 100 m.
 #[pyclass(name = "Drive", module = "e2bki.sim", frozen)]
 pub(crate) struct PyDrive {
     drive: Arc<Drive>,
@@ -57,7 +63,7 @@ impl PyDrive {
     #[new]
     #[pyo3(signature = (world = "offroad", *, seed = 1, sensor = None, columns = None, season = "summer",
         lighting = "sunny", cruise_mps = None, skew = false, image_width = None, pose_noise = (0.0, 0.0),
-        calibration_error = (0.0, 0.0)))]
+        calibration_error = (0.0, 0.0), route = "endless", round_m = 400.0, start_m = 0.0, drift = (0.0, 0.0)))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of Python
     fn new(
         world: &str,
@@ -71,6 +77,10 @@ impl PyDrive {
         image_width: Option<usize>,
         pose_noise: (f64, f64),
         calibration_error: (f64, f64),
+        route: &str,
+        round_m: f64,
+        start_m: f64,
+        drift: (f64, f64),
     ) -> Result<Self> {
         let kind: WorldKind = world.parse()?;
         let mut options = DriveOptions::new(kind, seed, sensor_or_usual(sensor, kind)?);
@@ -83,6 +93,9 @@ impl PyDrive {
         options.image_width = image_width.unwrap_or(options.image_width);
         options.pose_noise = noise(pose_noise);
         options.calibration_error = noise(calibration_error);
+        options.route = RouteKind::from_name(route, round_m)?;
+        options.start_m = start_m;
+        options.drift = Drift { share: drift.0, angle_rad: drift.1 };
         let drive = Drive::new(options)?;
         let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
         Ok(Self { drive: Arc::new(drive), classes })

@@ -10,7 +10,7 @@ use e2bki_eval::{LabelledFrame, Rung, SourceCalibration};
 
 use crate::config::Parameters;
 use crate::data::{DataArguments, range};
-use crate::{network, real, table};
+use crate::{network, table};
 
 /// Learn from labelled frames what a network means and how far it can be trusted
 #[derive(Args)]
@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let bar = table::progress(chosen.len() + SourceCalibration::maps(), "frames and maps");
     let mut frames: Vec<LabelledFrame> = Vec::new();
     for frame in read_ahead(dataset.clone(), chosen, 3) {
-        frames.push(real::labelled(frame?, &options.data.dir)?);
+        frames.push(e2bki_lab::labelled(frame?, &options.data.dir)?);
         bar.inc(1);
     }
     let learned = SourceCalibration::learn(&frames, dataset.classes(), &config, || bar.inc(1))?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use crate::maps::Finding;
+use crate::Finding;
 use crate::table;
 
 /// Check that a map file is whole (exit code 0: whole, 1: damaged, 2: no map at all)

@@ -11,7 +11,7 @@ use e2bki_eval::{Asked, Confidence, GroundTruth, Record, View, assess_map, asses
 use e2bki_view::Report;
 
 use crate::data::{DataArguments, range};
-use crate::{maps, network, real, report, score, table};
+use crate::{maps, network, report, score, table};
 
 /// Views that are scored, with their names in the table.
 const VIEWS: [(View, &str); 3] =
@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut trajectory = Vec::new();
     let bar = table::progress(frames, "reading labels");
     for frame in read_ahead(dataset.clone(), chosen, 3) {
-        let frame = real::labelled(frame?, &options.data.dir)?;
+        let frame = e2bki_lab::labelled(frame?, &options.data.dir)?;
         trajectory.push(frame.world_from_sensor.translation());
         truth.add(&frame);
         bar.inc(1);
@@ -80,7 +80,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut records = Vec::new();
     if options.semantics.is_some() {
         let record = assess_network(&folder, map.classes(), View::Continuous, &questions);
-        records.push(Record { method: "network at first sight".into(), frames, ..record });
+        records.push(Record {
+            method: "network at first sight".into(),
+            semantics: options.semantics.clone(),
+            frames,
+            ..record
+        });
     }
     for (view, name) in VIEWS {
         let (record, _) = assess_map(&folder, &map, Confidence::Decomposed, view, &questions)?;

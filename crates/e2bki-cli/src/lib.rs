@@ -3,14 +3,12 @@
 //! A library, so that the Python package can bring the same program along. Exit codes: 0 done, 1 a finding, 2 bad usage
 //! or input.
 
-mod bench;
 mod calibrate;
 mod check;
 mod config;
 mod data;
 mod demo;
 mod eval;
-mod experiment;
 mod export;
 mod info;
 mod inspect;
@@ -18,21 +16,16 @@ mod map;
 mod maps;
 mod merge;
 mod network;
-mod pictures;
 mod query;
-mod real;
 mod recover;
-mod report;
 #[cfg(feature = "rerun")]
 mod rerun;
 #[cfg(not(feature = "rerun"))]
 #[path = "no_rerun.rs"]
 mod rerun;
-mod score;
 #[cfg(feature = "segment")]
 mod segment;
 mod simulate;
-mod table;
 #[cfg(feature = "segment")]
 mod train;
 mod view;
@@ -41,8 +34,10 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use clap::{Parser, Subcommand};
+use e2bki_lab::{bench, experiment};
+use e2bki_output::{Finding, pictures, report, score, table};
 
-pub use report::report_map;
+pub use e2bki_output::report::report_map;
 
 /// Semantic 3-D maps that know what they do not know, from LiDAR points and class evidence.
 #[derive(Parser)]
@@ -129,8 +124,8 @@ fn execute(command: Command) -> u8 {
         Command::Eval(options) => eval::run(&options),
         Command::View(options) => view::run(&options),
         Command::Config(options) => config::run(&options),
-        Command::Bench(options) => bench::run(&options),
-        Command::Experiment(options) => experiment::run(&options),
+        Command::Bench(options) => bench::run(&options, network::source),
+        Command::Experiment(options) => experiment::run(&options, network::source),
         #[cfg(feature = "segment")]
         Command::Segment(options) => segment::run(&options),
         #[cfg(feature = "segment")]
@@ -140,7 +135,7 @@ fn execute(command: Command) -> u8 {
         Ok(()) => 0,
         // A reader that went away (`e2bki config | head`) is not a mistake of anybody's.
         Err(error) if is_broken_pipe(&error) => 0,
-        Err(error) if error.is::<maps::Finding>() => {
+        Err(error) if error.is::<Finding>() => {
             eprintln!("{error}");
             1
         }

@@ -3,24 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use e2bki::{Config, Mapper};
+use e2bki::Mapper;
 use e2bki_store::{Folder, MapFile, is_folder};
-
-/// A finding of a command that did its work: exit code 1.
-#[derive(Debug)]
-pub(crate) struct Finding(pub(crate) String);
-
-impl std::fmt::Display for Finding {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Finding {}
 
 /// A map without its live voxels, from a file or a folder; of a file only what beliefs in the box depend on.
 pub(crate) fn load(path: &Path, region: Option<([f64; 3], [f64; 3])>) -> Result<Mapper> {
-    let plain = |header: &e2bki_store::Header| Config { live_voxels: false, ..header.config.clone() };
+    let plain = |header: &e2bki_store::Header| header.config.clone().with(|c| c.views.live_voxels = false);
     if is_folder(path) {
         let folder = Folder::open(path)?;
         let config = plain(folder.header());

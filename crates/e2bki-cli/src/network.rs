@@ -1,13 +1,10 @@
 //! Networks that look at images, where this build can run them.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::Result;
-use e2bki_data::{ImageSemantics, SemanticsSource};
-
-/// A network that looks at images.
-pub(crate) type Network = Arc<dyn ImageSemantics>;
+use e2bki_data::SemanticsSource;
+use e2bki_lab::Network;
 
 /// Whether a source of semantics is a network's file.
 fn is_network(text: &str) -> bool {
@@ -25,7 +22,7 @@ pub(crate) fn source(text: &str) -> Result<(SemanticsSource, Option<Network>)> {
 /// Opens a network.
 #[cfg(feature = "segment")]
 pub(crate) fn open(path: &str) -> Result<Network> {
-    Ok(Arc::new(e2bki_segment::infer::Segmenter::open(Path::new(path))?))
+    Ok(std::sync::Arc::new(e2bki_segment::infer::Segmenter::open(Path::new(path))?))
 }
 
 /// Says that this build has no networks.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::maps::Finding;
+use crate::Finding;
 use crate::table;
 
 /// Save what is whole in a damaged map (exit code 0: nothing lost, 1: something lost, 2: nothing saved)

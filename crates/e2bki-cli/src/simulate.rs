@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use e2bki_sim::{DriveOptions, Format, Sensor, SimulateOptions, Standard, WorldKind, simulate};
+use e2bki_sim::{Drift, DriveOptions, Format, RouteKind, Sensor, SimulateOptions, Standard, WorldKind, simulate};
 
 use crate::table;
 
@@ -12,6 +12,7 @@ use crate::table;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     e2bki simulate --world urban --frames 100 --format kitti360 --out drive\n  \
+    e2bki simulate --world urban --frames 1300 --route loop --round 1000 --drift 1%,1deg --format semantickitti --out loop\n  \
     e2bki simulate --standard rellis-like --frames 50 --format rellis3d --out rellis\n\n\
     An interrupted simulation continues where it was when the same command is given again.")]
 pub(crate) struct Options {
@@ -24,6 +25,19 @@ pub(crate) struct Options {
     /// LiDAR: os1-64, os1-128 or hdl-64e [default: os1-64 off-road, hdl-64e urban]
     #[arg(long, conflicts_with = "standard")]
     sensor: Option<String>,
+    /// Way of the vehicle: endless (no place is seen twice), loop (there and back, again and again) or eight
+    #[arg(long, default_value = "endless", conflicts_with = "standard")]
+    route: String,
+    /// Length of one round of a loop or eight, metres
+    #[arg(long, value_name = "METRES", default_value_t = 400.0)]
+    round: f64,
+    /// Where on the way to begin, metres: a second robot of the same seed and route begins elsewhere
+    #[arg(long, value_name = "METRES", default_value_t = 0.0)]
+    start: f64,
+    /// Odometry drift of the written poses: share of the distance, and heading per 100 m, such as 1%,1deg. The true
+    /// poses are written beside them as true_poses.txt
+    #[arg(long, value_name = "SHARE,ANGLE", value_parser = drift)]
+    drift: Option<Drift>,
     /// A standard set with its train, validation and test drives: rellis-like, offroad-like or kitti360-like
     #[arg(long, value_name = "NAME")]
     standard: Option<String>,
@@ -55,7 +69,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             let world: WorldKind = options.world.parse()?;
             let usual = if world == WorldKind::Urban { "hdl-64e" } else { "os1-64" };
             let sensor: Sensor = options.sensor.as_deref().unwrap_or(usual).parse()?;
-            SimulateOptions::drive(DriveOptions::new(world, options.seed, sensor), options.frames, format, &options.out)
+            let drive = DriveOptions {
+                route: RouteKind::from_name(&options.route, options.round)?,
+                start_m: options.start,
+                drift: options.drift.unwrap_or_default(),
+                ..DriveOptions::new(world, options.seed, sensor)
+            };
+            SimulateOptions::drive(drive, options.frames, format, &options.out)
         }
     };
     plan.images = !options.no_images;
@@ -78,4 +98,28 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         table::write_json(path, &value)?;
     }
     Ok(())
+}
+
+/// Reads `1%,1deg`.
+fn drift(text: &str) -> Result<Drift, String> {
+    let wrong = || format!("`{text}` is not a drift; write a share and an angle per 100 m, such as 1%,1deg");
+    let (share, angle) = text.split_once(',').ok_or_else(wrong)?;
+    let number = |text: &str, unit: &str| text.trim().strip_suffix(unit)?.trim().parse::<f64>().ok();
+    let share = number(share, "%").ok_or_else(wrong)? / 100.0;
+    let angle_rad = number(angle, "deg").ok_or_else(wrong)?.to_radians();
+    Ok(Drift { share, angle_rad })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drift_has_a_share_and_an_angle() {
+        let half = drift("0.5%, 2deg").unwrap();
+        assert_eq!((half.share, half.angle_rad), (0.005, 2.0_f64.to_radians()));
+        for wrong in ["", "1%", "1,1", "1%,1rad", "x%,1deg"] {
+            assert!(drift(wrong).unwrap_err().contains("such as 1%,1deg"), "{wrong}");
+        }
+    }
 }

@@ -33,7 +33,8 @@ mod write;
 
 pub use classes::{ClassInfo, VOID, class_of, classes};
 pub use drive::{
-    CameraKind, Drive, DriveOptions, FRAME_S, Noise, Rig, SimFrame, Split, Standard, StandardDrive, Trajectory,
+    CameraKind, Drift, Drive, DriveOptions, FRAME_S, Noise, Place, Rig, RouteKind, SimFrame, Split, Standard,
+    StandardDrive, Trajectory,
 };
 pub use error::SimError;
 pub use segmentation::{Bin, ErrorModel, Look, Reliability, plot_reliability, reliability};

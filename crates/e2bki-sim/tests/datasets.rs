@@ -7,7 +7,7 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    use e2bki_sim::{DriveOptions, Format, Sensor, SimulateOptions, WorldKind, simulate};
+    use e2bki_sim::{Drift, DriveOptions, Format, RouteKind, Sensor, SimulateOptions, WorldKind, simulate};
 
     type Matrix = [[f64; 4]; 4];
 
@@ -322,6 +322,41 @@ mod tests {
         assert_eq!(p2.len(), 12);
         let cars = labels(&folder.join("labels/000000.label"));
         assert!(cars.iter().all(|id| id >> 16 == 0 || matches!(id & 0xFFFF, 10 | 18 | 30 | 50 | 252 | 254 | 258)));
+    }
+
+    #[test]
+    fn a_loop_with_drift_has_true_poses_that_close_and_reported_ones_that_do_not() {
+        let folder = Folder::new("loop");
+        let drive = DriveOptions {
+            columns: Some(16),
+            route: RouteKind::Loop { length_m: 120.0 },
+            drift: Drift { share: 0.01, angle_rad: 2.0_f64.to_radians() },
+            ..DriveOptions::new(WorldKind::Urban, 6, Sensor::Hdl64e)
+        };
+        let mut plan = SimulateOptions::drive(drive, 260, Format::SemanticKitti, &folder.0);
+        plan.images = false;
+        simulate(&plan, |_, _| {}).unwrap();
+        let sequence = folder.0.join("sequences/00");
+        let truth = fs::read_to_string(sequence.join("true_poses.txt")).unwrap();
+        let places: Vec<[f64; 3]> =
+            truth.lines().filter(|l| !l.starts_with('#')).map(|l| numbers(l)[1..4].try_into().unwrap()).collect();
+        let calib = keyed(&sequence.join("calib.txt"));
+        let tr = matrix(&numbers(&calib["Tr"]));
+        let reported: Vec<[f64; 3]> = fs::read_to_string(sequence.join("poses.txt"))
+            .unwrap()
+            .lines()
+            .map(|l| apply(&product(&inverse(&tr), &product(&matrix(&numbers(l)), &tr)), [0.0; 3]))
+            .collect();
+        assert_eq!((places.len(), reported.len()), (260, 260));
+        let far = |a: [f64; 3], b: [f64; 3]| (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt();
+        assert!(far(places[0], reported[0]) < 1e-5);
+        // The frame that comes back to where the drive began, after having been away.
+        let most = places.iter().map(|p| far(*p, places[0])).fold(0.0, f64::max);
+        assert!(most > 40.0, "{most}");
+        let back = (130..260).min_by(|a, b| far(places[*a], places[0]).total_cmp(&far(places[*b], places[0]))).unwrap();
+        let closes = far(places[back], places[0]);
+        let drifted = far(reported[back], places[back]);
+        assert!(closes < 0.8 && drifted > 0.3 && drifted < 12.0, "{back}: {closes} {drifted}");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::drift::Drift;
+use super::path::RouteKind;
 use crate::SimError;
 use crate::sensor::{Lighting, Sensor};
 use crate::world::{Season, WorldKind, WorldProfile};
@@ -53,6 +55,15 @@ pub struct DriveOptions {
     pub pose_noise: Noise,
     /// Fixed error of the reported camera–LiDAR calibration.
     pub calibration_error: Noise,
+    /// Form of the way: onwards without end, or a closed loop.
+    #[serde(default)]
+    pub route: RouteKind,
+    /// Where on the way the drive begins, metres from its start: a second robot on the same way begins elsewhere.
+    #[serde(default)]
+    pub start_m: f64,
+    /// Drift of the reported poses, as of odometry that nothing corrects.
+    #[serde(default)]
+    pub drift: Drift,
 }
 
 impl DriveOptions {
@@ -75,6 +86,9 @@ impl DriveOptions {
             skew: false,
             pose_noise: Noise::default(),
             calibration_error: Noise::default(),
+            route: RouteKind::default(),
+            start_m: 0.0,
+            drift: Drift::default(),
         }
     }
 
@@ -89,6 +103,10 @@ impl DriveOptions {
         within("pose noise (m)", self.pose_noise.position_m, 0.0, 10.0)?;
         within("pose noise (rad)", self.pose_noise.angle_rad, 0.0, 1.0)?;
         within("calibration error (m)", self.calibration_error.position_m, 0.0, 10.0)?;
-        within("calibration error (rad)", self.calibration_error.angle_rad, 0.0, 1.0)
+        within("calibration error (rad)", self.calibration_error.angle_rad, 0.0, 1.0)?;
+        within("length of a round (m)", self.route.round_m().unwrap_or(100.0), 60.0, 100_000.0)?;
+        within("start on the way (m)", self.start_m, 0.0, 100_000.0)?;
+        within("drift (share of the way)", self.drift.share, 0.0, 0.2)?;
+        within("drift (rad per 100 m)", self.drift.angle_rad, 0.0, 1.0)
     }
 }

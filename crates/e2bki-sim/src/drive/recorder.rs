@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+use super::drift::Odometry;
 use super::standard::{Split, Standard};
 use super::{DriveOptions, Rig, SimFrame, Trajectory};
 use crate::SimError;
@@ -10,7 +11,7 @@ use crate::classes::{ClassInfo, class_of, classes};
 use crate::maths::{Rigid, Vec3, hash2, vec3};
 use crate::scene::{Material, View};
 use crate::sensor::{Lidar, Light, Scene, SimImage, render, scan};
-use crate::world::{World, WorldKind};
+use crate::world::{Ego, World, WorldKind};
 
 /// Time between frames, seconds.
 pub const FRAME_S: f64 = 0.1;
@@ -22,6 +23,7 @@ pub struct Drive {
     options: DriveOptions,
     world: World,
     trajectory: Trajectory,
+    odometry: Odometry,
     lidar: Lidar,
     rig: Rig,
     directions: OnceLock<Vec<[f32; 3]>>,
@@ -32,14 +34,15 @@ impl Drive {
     pub fn new(options: DriveOptions) -> Result<Drive, SimError> {
         options.check()?;
         let world = World::new(options.seed, &options.world, options.season, options.cruise_mps);
-        let trajectory = Trajectory::new(&world, options.world.kind(), options.seed);
+        let trajectory = Trajectory::new(&world, &options);
+        let odometry = Odometry::new(options.drift, options.seed);
         let lidar = Lidar::new(options.sensor);
         let lidar = match options.columns {
             Some(columns) => lidar.with_columns(columns),
             None => lidar,
         };
         let rig = Rig::new(options.camera, options.image_width, options.calibration_error, options.seed);
-        Ok(Drive { options, world, trajectory, lidar, rig, directions: OnceLock::new() })
+        Ok(Drive { options, world, trajectory, odometry, lidar, rig, directions: OnceLock::new() })
     }
 
     /// The first drive of a standard set.
@@ -89,12 +92,29 @@ impl Drive {
     /// The reported pose of a frame, without simulating its sensors.
     pub fn world_from_sensor(&self, index: usize) -> Rigid {
         let time = index as f64 * FRAME_S;
-        self.true_world_from_sensor(time) * self.trajectory.pose_error(self.options.pose_noise, index, time)
+        let place = |frame: usize| self.trajectory.place(&self.world, frame as f64 * FRAME_S);
+        let noise = self.trajectory.pose_error(self.options.pose_noise, index, time);
+        let reported = self.true_world_from_sensor(time) * noise;
+        if self.options.drift.is_none() {
+            return reported;
+        }
+        self.odometry.reported_from_true(index, place) * reported
+    }
+
+    /// The pose from which a frame is made, without simulating its sensors.
+    pub fn true_pose(&self, index: usize) -> Rigid {
+        self.true_world_from_sensor(index as f64 * FRAME_S)
+    }
+
+    /// Whether reported poses differ from the true ones.
+    pub fn poses_err(&self) -> bool {
+        !self.options.drift.is_none() || self.options.pose_noise != super::Noise::default()
     }
 
     fn view(&self, time: f64, reach: f64) -> View {
-        let place = self.trajectory.route_point(&self.world, time);
-        self.world.view(vec3(place.x, place.y, 0.0), reach, time, place.along)
+        let place = self.trajectory.place(&self.world, time);
+        let ego = Ego { driven_m: place.along, direction: place.direction, side: place.side };
+        self.world.view(vec3(place.x, place.y, 0.0), reach, time, ego)
     }
 
     /// Sensor poses over the turn of a frame, by the share of a full turn from straight ahead.

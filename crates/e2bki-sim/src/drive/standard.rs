@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CameraKind, DriveOptions, Noise};
+use super::{CameraKind, Drift, DriveOptions, Noise, RouteKind};
 use crate::SimError;
 use crate::sensor::{Lighting, Sensor};
 use crate::world::{OffroadProfile, Season, UrbanProfile, WorldProfile};
@@ -104,6 +104,9 @@ impl Standard {
                 skew: false,
                 pose_noise: none,
                 calibration_error: none,
+                route: RouteKind::Endless,
+                start_m: 0.0,
+                drift: Drift::default(),
             },
             Standard::OffroadLike => DriveOptions {
                 world: WorldProfile::Offroad(OffroadProfile {
@@ -125,6 +128,9 @@ impl Standard {
                 skew: false,
                 pose_noise: none,
                 calibration_error: none,
+                route: RouteKind::Endless,
+                start_m: 0.0,
+                drift: Drift::default(),
             },
             Standard::KittiLike => DriveOptions {
                 world: WorldProfile::Urban(UrbanProfile { parked_share: 0.26, traffic: 1.4, walkers: 2.5 }),
@@ -139,6 +145,9 @@ impl Standard {
                 skew: false,
                 pose_noise: none,
                 calibration_error: none,
+                route: RouteKind::Endless,
+                start_m: 0.0,
+                drift: Drift::default(),
             },
         }
     }

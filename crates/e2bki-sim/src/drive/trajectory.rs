@@ -1,9 +1,10 @@
 //! The vehicle's motion: along the route at its speed, on the ground with four wheels, rocking on its springs.
 //! Any time can be asked for directly; nothing is integrated from frame to frame.
 
-use super::Noise;
+use super::path::{Path, Place, RouteKind};
+use super::{DriveOptions, Noise};
 use crate::maths::{Rigid, Vec3, hash2, noise1, normal_from, vec3};
-use crate::world::{RoutePoint, World, WorldKind};
+use crate::world::{World, WorldKind};
 
 /// Where on the route's x axis drives begin, so that there is world behind the vehicle.
 const START_X_M: f64 = 320.0;
@@ -15,29 +16,34 @@ const WHEELS_M: [f64; 2] = [1.3, 0.75];
 pub struct Trajectory {
     seed: u64,
     kind: WorldKind,
-    start_s: f64,
+    endless: bool,
+    path: Path,
 }
 
 impl Trajectory {
-    /// The drive of a world.
-    pub fn new(world: &World, kind: WorldKind, seed: u64) -> Trajectory {
-        Trajectory { seed: seed ^ 0x7a7, kind, start_s: world.route().time_at_x(START_X_M) }
+    /// The trajectory of a drive through its world.
+    pub fn new(world: &World, options: &DriveOptions) -> Trajectory {
+        let (kind, start_s) = (options.world.kind(), world.route().time_at_x(START_X_M));
+        let path = Path::new(world, kind, options.route, start_s, options.start_m);
+        Trajectory { seed: options.seed ^ 0x7a7, kind, endless: options.route == RouteKind::Endless, path }
     }
 
-    /// Place on the route at `time` seconds after the start.
-    pub fn route_point(&self, world: &World, time: f64) -> RoutePoint {
-        world.route().at_time(self.start_s + time)
+    /// Place on the way at `time` seconds after the start.
+    pub fn place(&self, world: &World, time: f64) -> Place {
+        self.path.at(world, time)
     }
 
     /// Vehicle pose at `time`.
     pub fn world_from_vehicle(&self, world: &World, time: f64) -> Rigid {
-        let p = self.route_point(world, time);
+        let p = self.place(world, time);
         let (keep, sway, rock) = match self.kind {
             WorldKind::Offroad => (0.0, 0.35, 0.013),
             WorldKind::Urban => (-1.6, 0.15, 0.004),
         };
-        let lateral = keep + sway * noise1(self.seed ^ 1, p.along / 25.0);
-        let drift = (sway / 25.0) * 0.5 * noise1(self.seed ^ 2, p.along / 25.0);
+        // A closed way has its lanes in it.
+        let keep = if self.endless { keep } else { 0.0 };
+        let lateral = keep + sway * noise1(self.seed ^ 1, p.driven / 25.0);
+        let drift = (sway / 25.0) * 0.5 * noise1(self.seed ^ 2, p.driven / 25.0);
         let (s, c) = p.heading.sin_cos();
         let (x, y) = (p.x - s * lateral, p.y + c * lateral);
         let wheel = |u: f64, v: f64| world.ground_height(x + c * u - s * v, y + s * u + c * v);
@@ -70,7 +76,7 @@ mod tests {
     fn the_vehicle_moves_smoothly_and_stays_on_the_ground() {
         for kind in [WorldKind::Offroad, WorldKind::Urban] {
             let world = World::new(5, &WorldProfile::full(kind), Season::Summer, 6.0);
-            let trajectory = Trajectory::new(&world, kind, 5);
+            let trajectory = Trajectory::new(&world, &DriveOptions::new(kind, 5, crate::Sensor::Os1_64));
             let mut previous = trajectory.world_from_vehicle(&world, 0.0);
             for k in 1..120 {
                 let now = trajectory.world_from_vehicle(&world, f64::from(k) * 0.1);

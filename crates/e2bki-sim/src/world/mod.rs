@@ -19,5 +19,6 @@ mod world_cache;
 
 pub use profile::{OffroadProfile, Season, UrbanProfile, WorldKind, WorldProfile};
 pub use route::{Route, RoutePoint};
+pub use traffic::Ego;
 pub use window::{Fix, RouteWindow};
 pub use world_cache::World;

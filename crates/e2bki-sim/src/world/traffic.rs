@@ -15,6 +15,17 @@ pub(super) struct Traffic {
     profile: UrbanProfile,
 }
 
+/// The vehicle, as traffic sees it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ego {
+    /// Distance along the route, metres.
+    pub driven_m: f64,
+    /// 1 when driving along the route, −1 when coming back.
+    pub direction: f64,
+    /// Side of the centre line that it drives on: −1 right of the route's direction, 1 left.
+    pub side: f64,
+}
+
 /// One endless stream of movers: spacing, speed along the route (negative = towards us) and lateral place.
 struct Lane {
     seed: u64,
@@ -44,12 +55,12 @@ impl Traffic {
         Traffic { seed: seed ^ 0x91, profile }
     }
 
-    /// All movers within `reach` of the vehicle, which is `driven` metres along the route.
+    /// All movers within `reach` of the vehicle. Others keep to the lane that the vehicle does not use.
     pub(super) fn movers(
         &self,
         route: &Route,
         time: f64,
-        driven: f64,
+        Ego { driven_m: driven, direction, side }: Ego,
         reach: f64,
         ground: impl Fn(f64, f64) -> f64,
     ) -> Vec<Mover> {
@@ -62,11 +73,11 @@ impl Traffic {
         };
         if self.profile.traffic > 0.0 {
             let spacing = 100.0 / self.profile.traffic;
-            let lane = Lane { seed: self.seed ^ 1, spacing, speed: -7.5, lateral: OPPOSITE_M };
+            let lane = Lane { seed: self.seed ^ 1, spacing, speed: -7.5 * direction, lateral: -side * OPPOSITE_M };
             for (k, along) in lane.near(time, driven, reach) {
                 let (base, heading) = stand(along, lane.lateral);
                 let mut random = Stream::new(hash2(lane.seed, k, 0));
-                let back = heading + std::f64::consts::PI;
+                let back = if direction > 0.0 { heading + std::f64::consts::PI } else { heading };
                 let large = random.chance(0.22);
                 movers.push(Mover::new(if large {
                     vehicles::truck(&mut random, base, back)
@@ -75,8 +86,9 @@ impl Traffic {
                 }));
             }
             for (k, gap, lane) in [(0, 27.0, 2), (1, -24.0, 3)] {
-                let along = driven + gap + 7.0 * noise1(self.seed ^ lane, time / 9.0);
-                let (base, heading) = stand(along, -OPPOSITE_M);
+                let along = driven + direction * (gap + 7.0 * noise1(self.seed ^ lane, time / 9.0));
+                let (base, heading) = stand(along, side * OPPOSITE_M);
+                let heading = if direction > 0.0 { heading } else { heading + std::f64::consts::PI };
                 let mut random = Stream::new(hash2(self.seed ^ 4, k, 0));
                 movers.push(Mover::new(vehicles::car(&mut random, base, heading)));
             }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::landscape::Landscape;
-use super::traffic::Traffic;
+use super::traffic::{Ego, Traffic};
 use super::{Route, RouteWindow, Season, WorldProfile};
 use crate::maths::Vec3;
 use crate::scene::{TILE_M, Tile, TileKey, View};
@@ -59,8 +59,8 @@ impl World {
         tile.ground.height(x, y)
     }
 
-    /// Everything within `reach_m` of `center` at `time`; `driven_m` is where the vehicle is along the route.
-    pub fn view(&self, center: Vec3, reach_m: f64, time: f64, driven_m: f64) -> View {
+    /// Everything within `reach_m` of `center` at `time`; traffic depends on where the vehicle is along the route.
+    pub fn view(&self, center: Vec3, reach_m: f64, time: f64, ego: Ego) -> View {
         let middle = TileKey::of(center.x, center.y);
         let reach = (reach_m / TILE_M).ceil().max(1.0) as i32;
         let low = TileKey { x: middle.x - reach, y: middle.y - reach };
@@ -76,7 +76,7 @@ impl World {
             keys.par_iter().zip(known).map(|(key, tile)| tile.unwrap_or_else(|| Arc::new(self.make(*key)))).collect();
         self.remember(middle, &keys, &tiles);
         let movers = match &self.traffic {
-            Some(traffic) => traffic.movers(&self.route, time, driven_m, reach_m, |x, y| self.ground_height(x, y)),
+            Some(traffic) => traffic.movers(&self.route, time, ego, reach_m, |x, y| self.ground_height(x, y)),
             None => Vec::new(),
         };
         let landscape = Arc::clone(&self.landscape);

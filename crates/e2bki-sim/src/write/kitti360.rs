@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Sequence;
 use super::files::{Pixels, point_bytes, write_png, write_text, write_whole};
 use super::ids::{has_instances, kitti360_color, raw_id};
-use super::layout::{Layout, split_of, time_of};
+use super::layout::{Layout, TRUE_POSES, split_of, time_of, write_true_poses};
 use super::ply::{Accumulation, LabelledPoint};
 use super::text::{rows3, rows4};
 use crate::SimError;
@@ -184,6 +184,7 @@ impl Layout for Writer {
         }
         let folder = self.out.join("data_poses").join(&self.drive);
         write_text(&folder.join("poses.txt"), &poses)?;
+        write_true_poses(&folder.join(TRUE_POSES), drive, self.frames, &Rigid::IDENTITY)?;
         write_text(&folder.join("cam0_to_world.txt"), &cameras)?;
         let raw = self.out.join("data_3d_raw").join(&self.drive).join("velodyne_points/timestamps.txt");
         write_text(&raw, &clock)?;

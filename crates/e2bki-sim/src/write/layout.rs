@@ -1,10 +1,13 @@
 //! What a layout must be able to do; [`super::simulate`] drives it frame by frame.
 //! A layout decides by its own files whether a frame is done.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
+use super::files::write_text;
 use super::{Format, Sequence, kitti360, rellis3d, semantickitti};
 use crate::drive::{Drive, SimFrame, Split};
+use crate::maths::Rigid;
 use crate::sensor::SimImage;
 use crate::{SimError, drive};
 
@@ -49,6 +52,29 @@ pub(super) fn split_of(sequence: &Sequence, index: usize) -> Split {
             Split::Test
         }
     })
+}
+
+/// File beside the reported poses, where these are wrong: the true poses of the LiDAR.
+pub(super) const TRUE_POSES: &str = "true_poses.txt";
+
+/// Writes the true poses of the LiDAR in the TUM format (time, position, quaternion), if the reported ones differ:
+/// what a perfect optimiser would find.
+pub(super) fn write_true_poses(
+    path: &Path,
+    drive: &Drive,
+    frames: usize,
+    world_from_drive: &Rigid,
+) -> Result<(), SimError> {
+    if !drive.poses_err() {
+        return Ok(());
+    }
+    let mut text = String::from("# time_s x y z qx qy qz qw\n");
+    for index in 0..frames {
+        let pose = *world_from_drive * drive.true_pose(index);
+        let ([x, y, z], [qx, qy, qz, qw]) = (pose.translation.to_array(), pose.quaternion());
+        writeln!(text, "{:.6} {x:.9} {y:.9} {z:.9} {qx:.12} {qy:.12} {qz:.12} {qw:.12}", time_of(index)).ok();
+    }
+    write_text(path, &text)
 }
 
 /// Time of a frame, seconds.

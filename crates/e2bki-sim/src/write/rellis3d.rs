@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use super::Sequence;
 use super::files::{Pixels, label_bytes, point_bytes, write_jpeg, write_png, write_text, write_whole};
 use super::ids::{raw_id, rellis_color};
-use super::layout::{Layout, split_of, time_of};
+use super::layout::{Layout, TRUE_POSES, split_of, time_of, write_true_poses};
 use super::text::{rows3, scientific_row};
 use crate::SimError;
 use crate::drive::{Drive, SimFrame, Split};
+use crate::maths::Rigid;
 use crate::sensor::SimImage;
 use crate::write::Format;
 
@@ -59,6 +60,7 @@ impl Layout for Writer {
             poses.push('\n');
         }
         write_text(&self.file("", "poses.txt"), &poses)?;
+        write_true_poses(&self.file("", TRUE_POSES), drive, self.sequence.frames, &Rigid::IDENTITY)?;
         let c = &drive.rig().camera;
         let projection = [c.focal[0], 0.0, c.center[0], 0.0, 0.0, c.focal[1], c.center[1], 0.0, 0.0, 0.0, 1.0, 0.0];
         let mut calib = String::new();

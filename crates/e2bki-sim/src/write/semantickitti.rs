@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Sequence;
 use super::files::{Pixels, label_bytes, point_bytes, write_png, write_text, write_whole};
 use super::ids::{has_instances, raw_id};
-use super::layout::{Layout, time_of};
+use super::layout::{Layout, TRUE_POSES, time_of, write_true_poses};
 use super::text::{rows3, scientific, scientific_row};
 use crate::SimError;
 use crate::drive::{Drive, SimFrame};
@@ -55,6 +55,9 @@ impl Layout for Writer {
             writeln!(times, "{}", scientific(time_of(index), 6)).ok();
         }
         write_text(&self.folder.join("poses.txt"), &poses)?;
+        // The world of these files is the first frame of the LiDAR.
+        let world_from_drive = drive.world_from_sensor(0).inverse();
+        write_true_poses(&self.folder.join(TRUE_POSES), drive, self.frames, &world_from_drive)?;
         write_text(&self.folder.join("times.txt"), &times)
     }
 

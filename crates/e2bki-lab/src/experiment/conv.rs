@@ -1,0 +1,67 @@
+//! What is learned from ground truth of frames that are not asked about: ConvBKI's kernels, once per dataset and kept in
+//! the experiment's folder, and how far a network can be trusted.
+
+use anyhow::{Context as _, Result};
+use e2bki::Config;
+use e2bki_baselines::{ConvKernels, TrainOptions, Window, train};
+use e2bki_eval::SourceCalibration;
+
+use super::context::Context;
+use super::dataset::Dataset;
+use super::state::key;
+use crate::table;
+
+/// Frames that the trust in a network is learned from.
+const CALIBRATION_FRAMES: usize = 20;
+
+impl Context {
+    /// Kernels for a dataset, learned from a drive that is not asked about.
+    pub(super) fn conv_kernels(&mut self, dataset: &Dataset) -> Result<ConvKernels> {
+        let (training, step) = dataset.training(&self.simulation())?;
+        self.learn(&training, step)
+    }
+
+    /// Kernels learned from every `step`-th frame of a dataset.
+    pub(super) fn learn(&mut self, training: &Dataset, step: usize) -> Result<ConvKernels> {
+        // The published kernels are those after one epoch of thousands of samples; here are few, so that all epochs count.
+        let options = TrainOptions::default();
+        let name = format!("convbki-{}.toml", key(&[&training.identity, &format!("{options:?} {step}")]));
+        let path = self.options.out.join(name);
+        if let Ok(text) = std::fs::read_to_string(&path) {
+            return ConvKernels::from_toml(&text, &training.classes)
+                .with_context(|| format!("in {}; delete the file to train again", path.display()));
+        }
+        let mut window = Window::new(&training.classes, &self.their_config()?, &options)?;
+        let bar = table::progress(training.frames / step, "training");
+        let mut samples = Vec::new();
+        for index in (0..training.frames).step_by(step) {
+            let frame = training.frame(index)?;
+            samples.push(window.push(&frame.borrow(), &frame.truth)?);
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        if samples.iter().all(|sample| sample.places() == 0) {
+            self.note(
+                "ConvBKI keeps its initial kernels of 0.5 m: without ground truth there is nothing to learn from.",
+            )?;
+            return Ok(ConvKernels::initial(training.classes.len()));
+        }
+        let outcome = train(&training.classes, &samples, &options, |_| {})?;
+        let failed = || format!("cannot write {}", path.display());
+        let unfinished = path.with_extension("part");
+        std::fs::write(&unfinished, outcome.kernels.to_toml(&training.classes)?).with_context(failed)?;
+        std::fs::rename(&unfinished, &path).with_context(failed)?;
+        Ok(outcome.kernels)
+    }
+
+    /// Our configuration with what was learned of a dataset's network from the frames that ConvBKI learns from; nothing
+    /// where that changes nothing.
+    pub(super) fn calibrated_config(&mut self, dataset: &Dataset) -> Result<Option<Config>> {
+        let (training, step) = dataset.training(&self.simulation())?;
+        let step = step.max(training.frames.div_ceil(CALIBRATION_FRAMES));
+        let frames = (0..training.frames).step_by(step).map(|i| training.frame(i)).collect::<Result<Vec<_>>>()?;
+        let config = self.config();
+        let learned = SourceCalibration::learn(&frames, &dataset.classes, &config, || {})?;
+        Ok(learned.filter(|learned| learned.best.is_some()).map(|learned| learned.config().clone()))
+    }
+}

@@ -1,0 +1,169 @@
+//! What looks at a simulated drive: a model of a network's errors, or a network that sees its images.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Context, Result, bail};
+use e2bki_data::ValueKind;
+use e2bki_data::camera::Sampler;
+use e2bki_sim::{Drive, ErrorModel, SimFrame};
+use image::RgbImage;
+
+use super::state::key;
+use crate::{Network, OpenSource};
+
+/// Which network.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Look {
+    /// A model of the errors of one that was trained with this share of the data.
+    Simulated(f64),
+    /// The file of a trained one, or a folder of such files.
+    Trained(PathBuf),
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self::Simulated(0.3)
+    }
+}
+
+impl FromStr for Look {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(text.parse().map_or_else(|_| Self::Trained(text.into()), Self::Simulated))
+    }
+}
+
+impl fmt::Display for Look {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Simulated(fraction) => write!(f, "{fraction}"),
+            Self::Trained(path) => write!(f, "{}", path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy()),
+        }
+    }
+}
+
+impl Look {
+    /// Its name at an axis.
+    pub(super) fn short(&self) -> String {
+        match self {
+            Self::Simulated(fraction) => format!("{:.0} %", 100.0 * fraction),
+            Self::Trained(_) => self.to_string(),
+        }
+    }
+
+    /// Source of the semantics, for records.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::Simulated(fraction) => format!("simulated network, trained with {fraction} of the data"),
+            Self::Trained(_) => format!("network {self}"),
+        }
+    }
+
+    /// Everything that what it says depends on.
+    pub(super) fn identity(&self) -> Result<String> {
+        match self {
+            Self::Simulated(fraction) => Ok(fraction.to_string()),
+            Self::Trained(path) => {
+                let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+                // Every byte as a character of its own: nothing is lost.
+                Ok(key(&["network", &bytes.iter().map(|byte| char::from(*byte)).collect::<String>()]))
+            }
+        }
+    }
+
+    /// Those of a folder, by name from last to first; itself where it is a file.
+    pub(super) fn all(&self) -> Result<Vec<Self>> {
+        let Self::Trained(folder) = self else { return Ok(vec![self.clone()]) };
+        if !folder.is_dir() {
+            return Ok(vec![self.clone()]);
+        }
+        let listing = std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+        let mut paths = Vec::new();
+        for entry in listing {
+            paths.push(entry.with_context(|| format!("cannot list {}", folder.display()))?.path());
+        }
+        paths.retain(|p| p.extension().is_some_and(|e| e == "safetensors" || e == "onnx"));
+        paths.sort();
+        if paths.is_empty() {
+            bail!("{} holds no network (.safetensors or .onnx)", folder.display());
+        }
+        Ok(paths.into_iter().rev().map(Self::Trained).collect())
+    }
+}
+
+/// A network that is ready to look.
+pub(super) enum Looker {
+    Simulated(Box<ErrorModel>),
+    Trained(Network),
+}
+
+impl Looker {
+    pub(super) fn new(look: &Look, drive: &Drive, open_source: OpenSource) -> Result<Self> {
+        let path = match look {
+            Look::Simulated(fraction) => {
+                return Ok(Self::Simulated(Box::new(ErrorModel::for_drive(drive, *fraction)?)));
+            }
+            Look::Trained(path) => path,
+        };
+        if !path.is_file() {
+            bail!("--network takes a fraction from 0.02 to 1 or a network's file; there is no file {}", path.display());
+        }
+        let Some(network) = open_source(&path.to_string_lossy())?.1 else {
+            bail!("--network takes a network's file (.safetensors or .onnx); {} is none", path.display());
+        };
+        let classes = drive.classes().len();
+        if network.channels() != classes || network.kind() != ValueKind::Evidence {
+            bail!(
+                "{}: an evidential network of the drive's {classes} classes is expected; it has {} channels of {:?}",
+                path.display(),
+                network.channels(),
+                network.kind()
+            );
+        }
+        Ok(Self::Trained(network))
+    }
+
+    /// Evidence of every point of a frame; none for points that the camera does not see.
+    pub(super) fn evidence(&self, drive: &Drive, frame: &SimFrame) -> Result<Vec<f32>> {
+        let network = match self {
+            Self::Simulated(model) => return Ok(model.evidence(frame)),
+            Self::Trained(network) => network,
+        };
+        let image = drive.image(frame.index);
+        let raw = image.rgb.iter().flatten().copied().collect();
+        let picture =
+            RgbImage::from_raw(image.width as u32, image.height as u32, raw).context("an image of another size")?;
+        let grid = network.look(&picture).map_err(anyhow::Error::msg)?;
+        let sampler = Sampler::new(&grid, [image.width, image.height]);
+        let classes = grid.channels;
+        let mut evidence = vec![0.0; classes * frame.points.len()];
+        for (row, point) in evidence.chunks_exact_mut(classes).zip(&frame.points) {
+            if let Some([column, line]) = drive.pixel_of(*point) {
+                sampler.at([column as f64 + 0.5, line as f64 + 0.5], row);
+            }
+        }
+        Ok(evidence)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_a_fraction_and_anything_else_a_file() {
+        assert_eq!("0.3".parse::<Look>(), Ok(Look::default()));
+        assert_eq!("net.onnx".parse::<Look>(), Ok(Look::Trained("net.onnx".into())));
+        assert_eq!(Look::Trained("a/b-50.safetensors".into()).short(), "b-50");
+        assert_eq!(Look::Simulated(0.05).short(), "5 %");
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a-10.safetensors", "a-02.safetensors", "notes.txt"] {
+            std::fs::write(folder.path().join(name), "x").unwrap();
+        }
+        let found: Vec<String> = Look::Trained(folder.path().into()).all().unwrap().iter().map(Look::short).collect();
+        assert_eq!(found, ["a-10", "a-02"]);
+    }
+}

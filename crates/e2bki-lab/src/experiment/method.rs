@@ -1,0 +1,125 @@
+//! Methods and their settings, as entrants of a comparison.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use e2bki::{ClassSet, Config, Mapper, SemanticMapper};
+use e2bki_baselines::{Baseline, BuildOptions, ConvBki, ConvKernels};
+use e2bki_eval::{Confidence, Entrant};
+use e2bki_sim::Standard;
+
+use super::disturb::{Displaced, PoseNoise};
+
+/// A method with its settings.
+#[derive(Clone)]
+pub(super) struct Method {
+    pub(super) name: String,
+    pub(super) config: Config,
+    pub(super) confidence: Confidence,
+    /// Every so many frames one is mapped.
+    pub(super) every: usize,
+    /// What this entrant varies, for its record.
+    pub(super) parameters: BTreeMap<String, String>,
+    /// Error of the poses it is given.
+    pose_noise: Option<PoseNoise>,
+    kind: Kind,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Ours,
+    Baseline(Baseline),
+    ConvBki(ConvKernels),
+}
+
+/// Name of our method in tables.
+pub(super) const OURS: &str = "E2-BKI";
+/// Our method with the paper's clustering and merging.
+pub(super) const OURS_PAPER: &str = "E2-BKI, paper's settings";
+
+/// Our method with how far the network can be trusted learned from ground truth.
+pub(super) const OURS_CALIBRATED: &str = "E2-BKI, source calibrated";
+
+impl Method {
+    fn new(name: &str, config: Config, confidence: Confidence, every: usize, kind: Kind) -> Self {
+        Self { name: name.into(), config, confidence, every, parameters: BTreeMap::new(), pose_noise: None, kind }
+    }
+
+    /// E2-BKI in some configuration.
+    pub(super) fn ours(name: &str, config: Config, every: usize) -> Self {
+        Self::new(name, config, Confidence::Decomposed, every, Kind::Ours)
+    }
+
+    /// A baseline. Dempster–Shafer maps carry an uncertainty of their own; the others have a variance only.
+    pub(super) fn baseline(baseline: Baseline, config: Config, every: usize) -> Self {
+        let confidence = if baseline == Baseline::Dst { Confidence::Decomposed } else { Confidence::Variance };
+        Self::new(baseline.name(), config, confidence, every, Kind::Baseline(baseline))
+    }
+
+    /// ConvBKI with learned kernels.
+    pub(super) fn conv_bki(name: &str, kernels: ConvKernels, config: Config, every: usize) -> Self {
+        Self::new(name, config, Confidence::Variance, every, Kind::ConvBki(kernels))
+    }
+
+    /// With a note of what it varies.
+    pub(super) fn with(mut self, key: &str, value: impl ToString) -> Self {
+        self.parameters.insert(key.into(), value.to_string());
+        self
+    }
+
+    /// The same, given poses that are wrong.
+    pub(super) fn displaced(mut self, noise: PoseNoise) -> Self {
+        self.pose_noise = Some(noise);
+        self
+    }
+
+    /// Whether this is E2-BKI, which answers between its voxels.
+    pub(super) fn is_continuous(&self) -> bool {
+        matches!(self.kind, Kind::Ours)
+    }
+
+    /// Everything its results depend on but the frames. Threads change times only.
+    pub(super) fn identity(&self) -> String {
+        let config = self.config.clone().with(|c| c.run.threads = 0).to_toml();
+        let kind = match &self.kind {
+            Kind::Ours => "ours".into(),
+            Kind::Baseline(baseline) => baseline.name().into(),
+            Kind::ConvBki(kernels) => format!("{:?} {:?}", kernels.horizontal, kernels.vertical),
+        };
+        let noise = self.pose_noise.map(|noise| format!("{noise:?}")).unwrap_or_default();
+        format!("{} {kind} {:?} {:?} {} {noise}{config}", self.name, self.confidence, self.parameters, self.every)
+    }
+
+    /// An empty map.
+    pub(super) fn build(&self, classes: &ClassSet, bev: bool) -> Result<Box<dyn SemanticMapper>> {
+        let options = BuildOptions { bev, ..BuildOptions::default() };
+        let (classes, config) = (classes.clone(), &self.config);
+        let map: Box<dyn SemanticMapper> = match &self.kind {
+            Kind::Ours => Box::new(Mapper::new(classes, config.clone())?),
+            Kind::Baseline(baseline) => baseline.build_with(classes, config, options)?,
+            Kind::ConvBki(kernels) => {
+                Box::new(ConvBki::with_kernels_and_options(classes, config, kernels.clone(), options)?)
+            }
+        };
+        Ok(match self.pose_noise {
+            Some(noise) => Box::new(Displaced { map, noise, frames: 0 }),
+            None => map,
+        })
+    }
+
+    pub(super) fn entrant(&self, classes: &ClassSet, bev: bool) -> Result<Entrant> {
+        Ok(Entrant::new(&self.name, self.build(classes, bev)?, self.every, self.confidence))
+    }
+}
+
+/// The paper's settings for a dataset: 256 clusters a camera view on RELLIS-3D, 1024 elsewhere; a cluster for every 27
+/// points (what those numbers mean there) where frames are full scans.
+pub(super) fn paper_config(stands_for: Option<Standard>, threads: usize) -> Result<Config> {
+    let mut config = match stands_for {
+        Some(Standard::RellisLike) => Config::preset("paper-rellis")?,
+        Some(_) => Config::preset("paper-urban")?,
+        None => Config::preset("paper-urban")?.with(|c| c.clustering.count = e2bki::config::ClusterCount::Points),
+    };
+    config.run.threads = threads;
+    Ok(config)
+}

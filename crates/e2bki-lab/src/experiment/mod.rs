@@ -1,0 +1,115 @@
+//! `e2bki experiment`: each table and figure of the paper as a command.
+
+mod ablation;
+mod cache;
+mod clustering;
+mod context;
+mod conv;
+mod dataset;
+mod disturb;
+mod leaderboard;
+mod look;
+mod maps;
+mod method;
+mod paper;
+mod parameters;
+mod parts;
+mod registry;
+mod robustness;
+mod scale;
+mod show;
+mod speed;
+mod state;
+mod study;
+mod tables;
+mod uncertainty;
+mod volume;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use e2bki_eval::Table;
+
+use crate::{OpenSource, table};
+use context::Context;
+use registry::{EXPERIMENTS, Experiment};
+
+/// Repeat a table or figure of the paper, all methods side by side
+#[derive(Args, Clone)]
+#[command(after_help = "Examples:\n  e2bki experiment list\n  e2bki experiment table-full\n  \
+    e2bki experiment figure-sparsity --out results --json sparsity.json\n  \
+    e2bki experiment table-full --data semantickitti/sequences/08 --held-out\n\n\
+    Without --data, experiments run on simulated drives of fixed seeds that stand in for the paper's datasets. What is\n\
+    finished is kept in the folder --out: an interrupted experiment continues where it was.")]
+pub struct Options {
+    /// Which experiment; `list` shows them all
+    name: String,
+    /// A SemanticKITTI sequence folder instead of simulated drives
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// With --data: source of the semantics, as in `e2bki map`; `ground-truth` maps the true labels
+    /// [default: labels:predictions]
+    #[arg(long, value_name = "SOURCE", requires = "data")]
+    semantics: Option<String>,
+    /// With --data: map every second frame and ask at the points of the others
+    #[arg(long, requires = "data")]
+    held_out: bool,
+    /// Long drives (400 frames) and fine steps: hours instead of minutes
+    #[arg(long)]
+    full: bool,
+    /// Frames of a drive [default: 100, or 400 with --full]
+    #[arg(long, value_name = "N")]
+    frames: Option<usize>,
+    /// LiDAR columns per turn of simulated drives [default: the sensor's own]
+    #[arg(long, value_name = "N")]
+    columns: Option<usize>,
+    /// Training data the simulated network had, 0.02 to 1, or a trained network that looks at the images (.safetensors,
+    /// .onnx; for figure-weak-network also a folder of them)
+    #[arg(long, value_name = "FRACTION|FILE", default_value = "0.3")]
+    network: look::Look,
+    /// Folder for figures, tables, records and unfinished work
+    #[arg(long, value_name = "DIR", default_value = "experiments-out")]
+    out: PathBuf,
+    /// Threads [default: one per core]
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Write a report to look at: one HTML file
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Write the records as JSON (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// Runs an experiment: prints its tables and writes its figures, tables and records to the folder `--out`.
+pub fn run(options: &Options, open_source: OpenSource) -> Result<()> {
+    if options.name == "list" {
+        return list();
+    }
+    let experiment = find(&options.name)?;
+    if options.frames == Some(0) {
+        bail!("--frames is 0; give at least 1");
+    }
+    let mut context = Context::open(options, open_source, experiment.name, experiment.about)?;
+    (experiment.run)(&mut context)?;
+    context.finish()
+}
+
+fn list() -> Result<()> {
+    let mut rows = Table::new(["experiment", ""]);
+    for experiment in EXPERIMENTS {
+        rows.row([experiment.name, experiment.about]);
+    }
+    table::print_left(&rows.rows)
+}
+
+/// The experiment of that name, or a suggestion.
+fn find(name: &str) -> Result<&'static Experiment> {
+    if let Some(experiment) = EXPERIMENTS.iter().find(|experiment| experiment.name == name) {
+        return Ok(experiment);
+    }
+    let distance = |experiment: &&Experiment| strsim::damerau_levenshtein(experiment.name, name);
+    let nearest = EXPERIMENTS.iter().min_by_key(distance).map_or("", |experiment| experiment.name);
+    bail!("unknown experiment `{name}`; did you mean `{nearest}`? `e2bki experiment list` shows them all")
+}

@@ -1,0 +1,97 @@
+//! The paper's main tables: all methods on each dataset.
+
+use anyhow::Result;
+use e2bki_baselines::Baseline;
+use e2bki_eval::View;
+use e2bki_eval::plot::{Figure, Panel};
+use e2bki_sim::Standard;
+
+use super::context::Context;
+use super::dataset::Dataset;
+use super::method::{Method, OURS, OURS_PAPER, paper_config};
+use super::study::Study;
+use super::{paper, show};
+
+const ALL: [Standard; 3] = [Standard::RellisLike, Standard::OffroadLike, Standard::KittiLike];
+
+pub(super) fn offroad(context: &mut Context) -> Result<()> {
+    compare(context, &ALL[..2], &[View::Voxel], true)
+}
+
+pub(super) fn urban(context: &mut Context) -> Result<()> {
+    compare(context, &ALL[2..], &[View::Voxel], true)
+}
+
+pub(super) fn bev(context: &mut Context) -> Result<()> {
+    compare(context, &ALL, &[View::Bev, View::BevContinuous], false)
+}
+
+pub(super) fn full(context: &mut Context) -> Result<()> {
+    compare(context, &ALL, &[View::Voxel, View::Continuous], false)
+}
+
+impl Context {
+    /// Every method of the paper on a dataset, ConvBKI with kernels learned elsewhere.
+    pub(super) fn all_methods(&mut self, dataset: &Dataset, every: usize) -> Result<Vec<Method>> {
+        let config = self.config();
+        let theirs = self.their_config()?;
+        let mut methods = Vec::new();
+        for baseline in Baseline::ALL {
+            methods.push(match baseline {
+                Baseline::ConvBki => {
+                    Method::conv_bki(baseline.name(), self.conv_kernels(dataset)?, theirs.clone(), every)
+                }
+                _ => Method::baseline(baseline, theirs.clone(), every),
+            });
+        }
+        let as_printed = paper_config(dataset.stands_for, self.options.threads)?;
+        methods.push(Method::ours(OURS_PAPER, as_printed, every));
+        methods.push(Method::ours(OURS, config, every));
+        Ok(methods)
+    }
+
+    /// Says what the numbers are of.
+    pub(super) fn introduce(&mut self, dataset: &Dataset) -> Result<()> {
+        let every = dataset.every();
+        let text = match dataset.stands_for {
+            Some(standard) => format!(
+                "{}: {} simulated frames (points in the camera's view), every {every}th mapped, all asked about. The paper's \
+                 numbers are of real {} data: compare orders, not values.",
+                dataset.name,
+                dataset.frames,
+                paper::real_name(standard)
+            ),
+            None if dataset.held_out => format!(
+                "{}: {} scans, even ones mapped, asked at every labelled point of the odd ones within 50 m. Semantics: \
+                 {}. ConvBKI learned from the even scans.",
+                dataset.name, dataset.frames, dataset.semantics
+            ),
+            None => format!(
+                "{}: {} scans, every {every}th mapped, all asked about. Semantics: {}. ConvBKI learned from the scans that \
+                 are mapped, which are among those asked about; --held-out keeps them apart.",
+                dataset.name, dataset.frames, dataset.semantics
+            ),
+        };
+        self.note(&text)
+    }
+}
+
+fn compare(context: &mut Context, standards: &[Standard], views: &[View], by_class: bool) -> Result<()> {
+    let mut panels: Vec<Panel> = Vec::new();
+    for dataset in context.datasets(standards)? {
+        let methods = context.all_methods(&dataset, dataset.every())?;
+        let study = Study { dataset: &dataset, methods: &methods, views, compare: true };
+        let records = context.study(&study)?;
+        context.introduce(&dataset)?;
+        if records.iter().all(|record| record.queries == 0) {
+            context.note("No ground truth was found, so that nothing can be scored: dashes.")?;
+        }
+        context.table(&show::scores(&dataset, &records))?;
+        if by_class || dataset.held_out {
+            context.table(&show::by_class(&dataset.classes, &records))?;
+        }
+        context.table(&show::costs(&records))?;
+        panels.extend(show::panels(&dataset.name, &records));
+    }
+    context.figure(&Figure::new("All methods", 2, panels))
+}
