@@ -126,8 +126,7 @@ impl<'a> Pass<'a> {
 
     /// Blocks above one another, eight at a time.
     fn column(&self, x: i32, y: i32, low: i32, high: i32) -> Vec<(BlockKey, Passed)> {
-        // With the widest instructions there are; Rust never fuses or reorders operations, so the bits are the same.
-        pulp::Arch::new().dispatch(|| self.column_here(x, y, low, high))
+        pulp::Arch::new().dispatch(Column { pass: self, x, y, low, high })
     }
 
     #[inline(always)]
@@ -281,6 +280,25 @@ impl<'a> Pass<'a> {
             first
         };
         (first as usize, width as usize)
+    }
+}
+
+/// A column of blocks, tested with the widest instructions there are. Rust never fuses or reorders floating-point
+/// operations, so the bits are the same with any.
+struct Column<'a, 'b> {
+    pass: &'a Pass<'b>,
+    x: i32,
+    y: i32,
+    low: i32,
+    high: i32,
+}
+
+impl pulp::WithSimd for Column<'_, '_> {
+    type Output = Vec<(BlockKey, Passed)>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Self::Output {
+        self.pass.column_here(self.x, self.y, self.low, self.high)
     }
 }
 
