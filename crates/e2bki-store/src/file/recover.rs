@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use e2bki::PrimitiveState;
+use e2bki::free::Counters;
 use rayon::prelude::*;
 
 use super::check::{check, fits};
@@ -100,7 +101,7 @@ fn salvage_file(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
         serde_json::from_slice::<Index>(text).ok().map(|index| (*at, index))
     });
     let first = marks.iter().find_map(|at| Some((*at, record_at(bytes, *at, record::HEAD)?.0)));
-    let header = match (first, &index) {
+    let mut header = match (first, &index) {
         (Some((at, text)), _) => Header::from_json(text, path, at as u64)?,
         (None, Some((at, index))) => Header::from_json(index.header.as_bytes(), path, *at as u64)?,
         (None, None) => {
@@ -108,6 +109,8 @@ fn salvage_file(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
             return Err(Error::Foreign { path: path.into(), what });
         }
     };
+    let counters = marks.iter().find_map(|at| Some(record_at(bytes, *at, record::FREE)?.0));
+    header.free_space = counters.filter(|counters| Counters::from_bytes(counters).is_ok()).map(Into::into);
     let classes = header.classes.len();
     let found: Vec<(u64, TileInfo, Result<Vec<PrimitiveState>>)> = marks
         .par_iter()
@@ -142,6 +145,9 @@ fn salvage_file(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
     let states = only_fitting(&header, states, &mut lost);
     let rows_lost = index.is_some().then(|| lost.iter().map(|(rows, _)| rows).sum());
     let mut lost: Vec<String> = lost.into_iter().map(|(_, line)| line).collect();
+    if header.free_space.is_none() && index.as_ref().is_some_and(|(_, index)| index.free_space.is_some()) {
+        lost.push("the counters of free space".into());
+    }
     if index.is_none() {
         lost.push("the index is gone: tiles after the last one saved may be lost as well".into());
     }
