@@ -4,6 +4,8 @@ use e2bki::free::{Counters, State};
 use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Result, Semantics};
 
 const WALL_M: f64 = 12.0;
+/// Height of the ground: not on the border of two cubes.
+const GROUND_M: f64 = -0.1;
 const GROUND: u32 = 0;
 const WALL: u32 = 1;
 const PERSON: u32 = 2;
@@ -44,7 +46,7 @@ fn scan(frame: usize) -> (Vec<[f32; 3]>, Vec<u32>) {
                 let root = (b * b - a * c).sqrt();
                 (-b + if inside { root } else { -root }) / a
             };
-            let ground = if direction[2] < 0.0 { at[2] / -direction[2] } else { f64::INFINITY };
+            let ground = if direction[2] < 0.0 { (at[2] - GROUND_M) / -direction[2] } else { f64::INFINITY };
             let mut nearest = (hit([0.0, 0.0], WALL_M, true), WALL);
             let walker = hit([px, py], 0.3, false);
             let height = at[2] + walker * direction[2];
@@ -102,7 +104,7 @@ fn who_walked_by_leaves_no_ghost_and_walls_stay() -> Result<()> {
         assert_eq!((left.get(i).label(), left.state(i)), (None, State::Free), "place {i}: {:?}", left.tally(i));
         assert!(left.existence(i).unwrap() <= 0.5);
     }
-    let there = with.query(&[[-WALL_M, 0.05, 1.2], [3.0, 1.0, 0.0], [2.0, 2.0, 1.0], [14.0, 0.0, 1.2], [f64::NAN; 3]]);
+    let there = with.query(&[[-WALL_M, 0.05, 1.2], [-7.0, 1.0, GROUND_M], [2.0, 2.0, 1.0], [14.0, 0.0, 1.2], [f64::NAN; 3]]);
     assert_eq!(there.get(0).label(), Some(WALL as usize));
     assert_eq!(there.get(1).label(), Some(GROUND as usize));
     let states: Vec<State> = (0..5).map(|i| there.state(i)).collect();
