@@ -1,6 +1,6 @@
 """DUFOMap on the frames of the free-space table.
 
-    cargo run --release -p e2bki-baselines --example free_space -- frames 7 FOLDER
+    cargo run --release -p e2bki-lab --example free_space -- frames 7 FOLDER
     pip install dufomap numpy
     python scripts/dufomap-table.py FOLDER...
 
