@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every check: format, lints, tests, documentation, examples, the demo, instruction counts, the viewer in a browser, the Python
-# package. Needs Rust; the last three need valgrind, node with Chromium, and Python. Says at its end what was skipped and why.
+# Every check: format, lints, tests, fuzzing, documentation, examples, the demo, instruction counts, the viewer in a browser, the
+# Python package. Needs Rust; the last three need valgrind, node with Chromium, and Python. Says at its end what was skipped and why.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,6 +27,9 @@ step "tests"
 tested=(--workspace --exclude e2bki-python --features e2bki-cli/segment --locked)
 cargo test "${tested[@]}" --all-targets
 cargo test "${tested[@]}" --doc
+
+step "fuzzing (FUZZ_SECONDS of it, 60 if not said)"
+bash scripts/fuzz.sh
 
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked

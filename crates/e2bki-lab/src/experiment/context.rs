@@ -1,4 +1,4 @@
-//! What an experiment works with: its options, its folder, and what it has to show.
+//! State of a running experiment: options, folder, output.
 
 use std::path::PathBuf;
 
@@ -96,7 +96,7 @@ impl Context {
         Config::default().with(|c| c.run.threads = self.options.threads)
     }
 
-    /// What the other methods share with ours (kernel length, β, gate, input) as their papers have it.
+    /// Settings that the other methods share with ours (kernel length, β, gate, input), as in their papers.
     pub(super) fn their_config(&self) -> Result<Config> {
         Ok(Config::preset("paper-urban")?.with(|c| c.run.threads = self.options.threads))
     }
