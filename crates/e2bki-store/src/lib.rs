@@ -20,6 +20,7 @@ mod file;
 mod folder;
 mod merge;
 mod rolling;
+mod submaps;
 mod transform;
 
 pub use atomic::write_atomically;
@@ -29,6 +30,7 @@ pub use file::{Checked, Header, MapFile, Recovered, TileInfo, check, load, load_
 pub use folder::{Folder, Written, is_folder};
 pub use merge::{Input, MergeOptions, Merged, merge};
 pub use rolling::RollingMapper;
+pub use submaps::{Listed, list_submaps, load_with_submaps, submaps_folder};
 pub use transform::transformed;
 
 /// The version of the format that this program writes, and the newest that it reads.

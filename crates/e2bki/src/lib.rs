@@ -37,6 +37,7 @@ pub mod primitive;
 pub mod random;
 mod refine;
 mod state;
+pub mod submaps;
 mod timings;
 mod view;
 

@@ -10,6 +10,7 @@ use crate::input::{Frame, FrameReport};
 use crate::map::{Batch, PrimitiveSet, Recipe};
 use crate::prepare::Prepared;
 use crate::refine::refine;
+use crate::submaps::Submaps;
 use crate::timings::timed;
 use crate::view::{Accumulated, LiveGrid, Terms, Work};
 
@@ -42,6 +43,8 @@ pub struct Mapper {
     pub(crate) live: Option<LiveGrid>,
     pub(crate) accumulated: Option<Accumulated>,
     pub(crate) frames: u64,
+    /// What every submap added, if it is kept.
+    pub(crate) submaps: Option<Box<Submaps>>,
     pool: Option<Arc<rayon::ThreadPool>>,
 }
 
@@ -65,7 +68,7 @@ impl Mapper {
             )),
         };
         let set = PrimitiveSet::new(classes.len(), Recipe::solid(&config));
-        Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, pool })
+        Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, submaps: None, pool })
     }
 
     /// Adds a frame. On an error the map is unchanged.
@@ -120,12 +123,25 @@ impl Mapper {
     /// Steps 5 to 7; for 1 to 4 see `prepare.rs`.
     fn insert_here(&mut self, prepared: Prepared) -> Result<FrameReport> {
         prepared.check(self.classes.len())?;
-        let Prepared { batch, rows, mut report, .. } = prepared;
+        let Prepared { batch, rows, mut report, world_from_sensor, .. } = prepared;
+        let (mut submaps, number) = (self.submaps.take(), self.frames);
+        // Beside the rest: neither looks at the other.
+        let keep = || {
+            if let Some(submaps) = &mut submaps {
+                submaps.add(&batch, &rows, world_from_sensor, number);
+            }
+        };
+        rayon::join(|| self.insert_rows(&batch, &rows, &mut report), keep);
+        self.submaps = submaps;
+        Ok(report)
+    }
+
+    fn insert_rows(&mut self, batch: &Batch, rows: &[usize], report: &mut FrameReport) {
         let config = &self.config;
         let mut time = report.timings;
 
         // 5. Insert: the primitives go to the blocks of the map.
-        report.folded = timed(&mut time.insert, || fold(&mut self.set, &batch, &rows, config));
+        report.folded = timed(&mut time.insert, || fold(&mut self.set, batch, rows, config));
 
         // 6. Refine: prune what nearer primitives contradict, merge what agrees, derive what changed.
         timed(&mut time.refine, || {
@@ -135,13 +151,12 @@ impl Mapper {
         });
 
         // 7. View: bring the voxels up to date.
-        let work = timed(&mut time.view, || self.update_views(Some((&batch, &rows))));
+        let work = timed(&mut time.view, || self.update_views(Some((batch, rows))));
         (report.voxels_updated, report.kernel_values) = (work.voxels, work.kernel_values);
 
         self.frames += 1;
         report.primitives = self.set.len();
         report.timings = time;
-        Ok(report)
     }
 
     fn update_views(&mut self, frame: Option<(&Batch, &[usize])>) -> Work {
@@ -172,6 +187,7 @@ impl Mapper {
         if self.accumulated.is_some() || other.accumulated.is_some() {
             return Err(Error::Merge("an accumulated posterior cannot be taken apart again".into()));
         }
+        let theirs = self.submaps_of_other(other)?;
         let batch = other.set.to_batch();
         let rows: Vec<usize> = (0..batch.cores.len()).collect();
         let folded = fold(&mut self.set, &batch, &rows, &self.config);
@@ -179,6 +195,7 @@ impl Mapper {
         self.set.settle(std::mem::take(&mut outcome.changed));
         let work = self.update_views(None);
         self.frames += other.frames;
+        self.take_over(theirs);
         Ok(FrameReport {
             clusters: rows.len(),
             folded,
@@ -243,7 +260,7 @@ impl Mapper {
         }
     }
 
-    fn run_mut<T: Send>(&mut self, work: impl FnOnce(&mut Self) -> T + Send) -> T {
+    pub(crate) fn run_mut<T: Send>(&mut self, work: impl FnOnce(&mut Self) -> T + Send) -> T {
         match self.pool.clone() {
             Some(pool) => pool.install(|| work(self)),
             None => rayon::scope(|_| work(self)),

@@ -31,7 +31,7 @@ pub struct PrimitiveState {
 
 impl PrimitiveState {
     /// Checks that this can be a primitive of a map with so many classes.
-    fn check(&self, classes: usize, next_id: u64) -> Result<()> {
+    pub(crate) fn check(&self, classes: usize, next_id: u64) -> Result<()> {
         let bad = |what: String| Err(Error::State { id: self.id, what });
         let Sums { origin, weight, first, second, range } = &self.sums;
         if self.id >= next_id {

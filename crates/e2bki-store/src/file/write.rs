@@ -14,6 +14,7 @@ use super::tile::{Encoded, MOST_ROWS, encode_tile, tile_of};
 use super::{MAGIC, hash, record};
 use crate::atomic::write_atomically;
 use crate::error::{Error, Result};
+use crate::submaps::{Beside, map_hash};
 
 /// Row groups that are encoded at the same time: enough for all cores, few enough to fit in memory.
 const AT_ONCE: usize = 16;
@@ -44,7 +45,7 @@ pub fn save_with(map: &Mapper, sources: &[String], path: impl AsRef<Path>) -> Re
     let states = |group: &&[Placed<'_>]| {
         (group[0].0, Cow::Owned(group.iter().map(|(_, primitive)| primitive.state()).collect::<Vec<_>>()))
     };
-    write_atomically(path, |out| write_map(out, path, &header, &groups, states))?;
+    save_groups(&header, &groups, states, Beside::write(map, path)?, path)?;
     Ok(header)
 }
 
@@ -81,11 +82,33 @@ pub(crate) fn grouped(mut states: Vec<PrimitiveState>) -> Vec<([i32; 2], Vec<Pri
 }
 
 /// Saves primitives under a header: for maps that are not in memory as a whole.
-pub(crate) fn save_states(header: &Header, states: Vec<PrimitiveState>, path: &Path) -> Result<Vec<TileInfo>> {
+pub(crate) fn save_states(header: &Header, states: Vec<PrimitiveState>, path: &Path) -> Result<()> {
     let groups = grouped(states);
-    write_atomically(path, |out| {
-        write_map(out, path, header, &groups, |(tile, states)| (*tile, Cow::Borrowed(states.as_slice())))
-    })
+    save_groups(header, &groups, |(tile, states)| (*tile, Cow::Borrowed(states.as_slice())), None, path)
+}
+
+/// Saves a map under a header other than its own, with its submaps.
+pub(crate) fn save_under(header: &Header, map: &Mapper, path: &Path) -> Result<()> {
+    let groups = grouped(map.states().collect());
+    let beside = Beside::write(map, path)?;
+    save_groups(header, &groups, |(tile, states)| (*tile, Cow::Borrowed(states.as_slice())), beside, path)
+}
+
+/// Writes the map's file, with the submaps before it and their leftovers after it.
+fn save_groups<'g, G: Sync>(
+    header: &Header,
+    groups: &'g [G],
+    states_of: impl Fn(&'g G) -> ([i32; 2], Cow<'g, [PrimitiveState]>) + Sync,
+    beside: Option<Beside>,
+    path: &Path,
+) -> Result<()> {
+    let hash = write_atomically(path, |out| {
+        let hash = map_hash(header, &write_map(out, path, header, groups, states_of)?);
+        beside.iter().try_for_each(|beside| beside.commit(hash))?;
+        Ok(hash)
+    })?;
+    beside.iter().for_each(|beside| beside.sweep(hash));
+    Ok(())
 }
 
 /// Writes a map whose row groups are made when they are needed.
