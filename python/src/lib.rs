@@ -17,6 +17,7 @@ mod primitives;
 mod report;
 mod sim;
 mod store;
+mod submaps;
 mod view;
 
 use std::ffi::OsString;

@@ -26,7 +26,7 @@ mod transform;
 pub use atomic::write_atomically;
 pub use error::{Error, Result};
 pub use export::{CostTable, ExportOptions, Format, export, heat, import_npz};
-pub use file::{Checked, Header, MapFile, Recovered, TileInfo, check, load, load_region, recover, save, save_with};
+pub use file::{Checked, Header, MapFile, Recovered, TileInfo, check, load, load_region, recover, save, save_under, save_with};
 pub use folder::{Folder, Written, is_folder};
 pub use merge::{Input, MergeOptions, Merged, merge};
 pub use rolling::RollingMapper;

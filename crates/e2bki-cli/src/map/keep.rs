@@ -121,6 +121,6 @@ pub(crate) fn load(path: &Path, classes: &ClassSet, threads: usize) -> Result<(M
             classes.names().join(", ")
         );
     }
-    let map = file.load_as(header.config.with(|c| c.run.threads = threads), |_| true)?;
+    let map = file.load_as_kept(header.config.with(|c| c.run.threads = threads))?;
     Ok((map, header.sources))
 }

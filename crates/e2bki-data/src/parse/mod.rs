@@ -9,6 +9,7 @@ mod npy;
 mod pcd;
 mod picture;
 mod ply;
+mod g2o;
 mod poses;
 mod raw;
 mod scalar;

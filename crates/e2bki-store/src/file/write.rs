@@ -88,7 +88,7 @@ pub(crate) fn save_states(header: &Header, states: Vec<PrimitiveState>, path: &P
 }
 
 /// Saves a map under a header other than its own, with its submaps.
-pub(crate) fn save_under(header: &Header, map: &Mapper, path: &Path) -> Result<()> {
+pub fn save_under(header: &Header, map: &Mapper, path: &Path) -> Result<()> {
     let groups = grouped(map.states().collect());
     let beside = Beside::write(map, path)?;
     save_groups(header, &groups, |(tile, states)| (*tile, Cow::Borrowed(states.as_slice())), beside, path)

@@ -12,3 +12,4 @@ mod killed;
 mod merging;
 mod resume;
 mod rolling;
+mod submaps;
