@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use crate::arrays;
 use crate::classes::PyClasses;
 use crate::errors::{Failure, Result};
+use crate::threads;
 
 /// Places per parallel task.
 const PORTION: usize = 8192;
@@ -77,15 +78,15 @@ impl PyBeliefs {
         py: Python<'py>,
         kept: &Column<T>,
         value: impl Fn(&Belief) -> T + Sync + Send,
-    ) -> Bound<'py, PyArray1<T>> {
-        let make = || {
-            let source = &self.source;
-            let each = |place: usize| value(&source.get(place));
-            let values: Vec<T> =
-                py.detach(|| (0..source.len()).into_par_iter().with_min_len(PORTION).map(each).collect());
-            PyArray1::from_vec(py, values).unbind()
-        };
-        kept.get_or_init(py, make).bind(py).clone()
+    ) -> Result<Bound<'py, PyArray1<T>>> {
+        if let Some(kept) = kept.get(py) {
+            return Ok(kept.bind(py).clone());
+        }
+        let source = &self.source;
+        let each = |place: usize| value(&source.get(place));
+        let make = || (0..source.len()).into_par_iter().with_min_len(PORTION).map(each).collect();
+        let values: Vec<T> = threads::work(py, make)?;
+        Ok(kept.get_or_init(py, || PyArray1::from_vec(py, values).unbind()).bind(py).clone())
     }
 
     fn matrix<'py>(
@@ -102,10 +103,10 @@ impl PyBeliefs {
         }
         let classes = beliefs.classes();
         let mut values = vec![0.0; beliefs.len() * classes];
-        py.detach(|| {
+        threads::work(py, || {
             let rows = values.par_chunks_mut(classes.max(1)).enumerate().with_min_len(PORTION / 8);
             rows.for_each(|(place, values)| row(beliefs, place, values));
-        });
+        })?;
         let array = arrays::to_matrix(py, values, [beliefs.len(), classes])?;
         Ok(kept.get_or_init(py, || array.unbind()).bind(py).clone())
     }
@@ -120,55 +121,55 @@ impl PyBeliefs {
 impl PyBeliefs {
     /// Most likely class, −1 where nothing was observed: (N,) int32.
     #[getter]
-    fn label<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+    fn label<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<i32>>> {
         self.column(py, &self.label, |b| b.label().and_then(|label| i32::try_from(label).ok()).unwrap_or(-1))
     }
 
     /// Whether anything reaches here: (N,) bool.
     #[getter]
-    fn observed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+    fn observed<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<bool>>> {
         self.column(py, &self.observed, Belief::observed)
     }
 
     /// Semantic uncertainty, how unsure the network was: (N,) float64, 0 to 1; 1 where nothing was observed.
     #[getter]
-    fn u_sem<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn u_sem<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.column(py, &self.columns[0], Belief::semantic_uncertainty)
     }
 
     /// Evidence sparsity, how little was seen here: (N,) float64.
     #[getter]
-    fn u_spa<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn u_spa<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.column(py, &self.columns[1], Belief::spatial_uncertainty)
     }
 
     /// Total uncertainty u_sem + u_spa, at most 1: (N,) float64; 1 where nothing was observed.
     #[getter]
-    fn u<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn u<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.column(py, &self.columns[2], Belief::uncertainty)
     }
 
     /// Dirichlet variance of the most likely class: (N,) float64.
     #[getter]
-    fn variance<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn variance<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.column(py, &self.columns[3], Belief::variance)
     }
 
     /// Expected probability of the most likely class: (N,) float64.
     #[getter]
-    fn confidence<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn confidence<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.column(py, &self.columns[4], Belief::confidence)
     }
 
     /// Kernel mass Σk of the primitives that reach here: (N,) float64.
     #[getter]
-    fn evidence<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn evidence<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.column(py, &self.columns[5], Belief::evidence)
     }
 
     /// Sum S of the Dirichlet parameters: (N,) float64.
     #[getter]
-    fn strength<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn strength<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.column(py, &self.columns[6], Belief::strength)
     }
 

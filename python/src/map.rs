@@ -18,9 +18,12 @@ use crate::classes::{PyClasses, class_set};
 use crate::config::{PyConfig, config_or_default};
 use crate::errors::{Failure, Result};
 use crate::frame::insert_into;
+use crate::gate::Gate;
+use crate::interrupt;
 use crate::primitives::{Columns, PyPrimitives};
 use crate::report::PyFrameReport;
 use crate::submaps::{Described, changed};
+use crate::threads;
 
 /// A semantic map: insert frames, ask for beliefs.
 ///
@@ -28,10 +31,15 @@ use crate::submaps::{Described, changed};
 ///     classes: e2bki.Classes or a sequence of names; config: e2bki.Config; submaps: keep what every so many metres of
 ///     the sensor's path add, to take it out (`remove`) or move it (`correct`); source: the name of the drive.
 ///
-/// Several threads may use one map: what changes it waits until it is free, what reads it runs side by side.
+/// Several threads may use one map: what reads it runs side by side and waits for at most two of the threads that change it,
+/// which take turns. A process that was forked has a copy of the map, to be used as any other.
 #[pyclass(name = "Map", module = "e2bki", frozen)]
 pub(crate) struct PyMap {
+    gate: Gate,
+    /// Never waited for: the gate is before it.
     map: RwLock<Mapper>,
+    /// Whether it has threads of its own, which a forked process does not.
+    own_threads: bool,
     pub(crate) classes: ClassSet,
     /// The stream of a live viewer. Taken only while the map is held.
     live: Mutex<Option<Publisher>>,
@@ -39,17 +47,35 @@ pub(crate) struct PyMap {
 
 impl PyMap {
     pub(crate) fn of(map: Mapper) -> Self {
-        Self { classes: map.classes().clone(), map: RwLock::new(map), live: Mutex::default() }
+        Self {
+            gate: Gate::new(),
+            own_threads: map.config().threads > 0,
+            classes: map.classes().clone(),
+            map: RwLock::new(map),
+            live: Mutex::default(),
+        }
+    }
+
+    fn check_process(&self) -> Result<()> {
+        if self.own_threads && !self.gate.at_home() { Err(threads::spawn("a map with `threads`")) } else { Ok(()) }
     }
 
     /// Reads the map while Python goes on.
     pub(crate) fn read<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&Mapper) -> T + Send) -> Result<T> {
-        py.detach(|| self.map.read().ok().map(|map| work(&map))).ok_or_else(broken)
+        self.check_process()?;
+        threads::work(py, || {
+            let _inside = self.gate.read()?;
+            self.map.read().map(|map| work(&map)).map_err(|_| broken())
+        })?
     }
 
     /// Changes the map while Python goes on.
     pub(crate) fn write<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Mapper) -> T + Send) -> Result<T> {
-        py.detach(|| self.map.write().ok().map(|mut map| work(&mut map))).ok_or_else(broken)
+        self.check_process()?;
+        threads::work(py, || {
+            let _inside = self.gate.write()?;
+            self.map.write().map(|mut map| work(&mut map)).map_err(|_| broken())
+        })?
     }
 }
 
@@ -66,6 +92,10 @@ impl PyMap {
 
     /// Lets a live viewer know, if there is one.
     fn show(&self, tell: impl FnOnce(&mut Publisher)) {
+        // The thread that takes it belongs to the process that started the viewer.
+        if !self.gate.at_home() {
+            return;
+        }
         if let Some(publisher) = self.live.lock().ok().as_mut().and_then(|live| live.as_mut()) {
             tell(publisher);
         }
@@ -81,13 +111,10 @@ fn broken() -> Failure {
 impl PyMap {
     #[new]
     #[pyo3(signature = (classes, *, config = None, submaps = None, source = "drive"))]
-    fn new(
-        classes: &Bound<'_, PyAny>,
-        config: Option<PyConfig>,
-        submaps: Option<f64>,
-        source: &str,
-    ) -> Result<Self> {
-        let mut map = Mapper::new(class_set(classes)?, config_or_default(config))?;
+    fn new(classes: &Bound<'_, PyAny>, config: Option<PyConfig>, submaps: Option<f64>, source: &str) -> Result<Self> {
+        let config = config_or_default(config);
+        threads::check_number(config.run.threads)?;
+        let mut map = Mapper::new(class_set(classes)?, config)?;
         if let Some(metres) = submaps {
             map.keep_submaps(SubmapRule::Metres(metres), source)?;
         }
@@ -98,7 +125,8 @@ impl PyMap {
     ///        logit_kind=None, labels=None, world_from_sensor=None) -> FrameReport
     /// insert(frame) -> FrameReport
     ///
-    /// Adds a scan. On an exception the map is unchanged.
+    /// Adds a scan. On an exception the map is unchanged, but for a KeyboardInterrupt that comes while the map is being
+    /// changed: that is finished first, and a note of the exception says that the frame is in (`frames` tells, too).
     ///
     /// points: (N, 3), metres, in sensor coordinates. What they are, in exactly one form:
     /// evidence: (N, C), zero or more; dirichlet: (N, C), evidence plus one;
@@ -113,13 +141,19 @@ impl PyMap {
         points: &Bound<'py, PyAny>,
         semantics: Option<&Bound<'py, PyDict>>,
     ) -> Result<PyFrameReport> {
-        insert_into(points, semantics, self.classes.len(), |frame| {
+        let report = insert_into(points, semantics, self.classes.len(), |frame| {
             self.write(py, |map| {
-                let report = map.insert(frame)?;
+                interrupt::check_within(interrupt::UNCHANGED)?;
+                let prepared = map.prepare(frame)?;
+                // The last moment at which nothing has changed.
+                interrupt::check_within(interrupt::UNCHANGED)?;
+                let report = map.insert_prepared(prepared)?;
                 self.show(|publisher| publisher.frame(map, frame));
                 Ok(report)
             })?
-        })
+        })?;
+        interrupt::check(py, interrupt::CHANGED)?;
+        Ok(report)
     }
 
     /// query(points) -> Beliefs
@@ -223,7 +257,8 @@ impl PyMap {
     /// "low" and "high" (the box around it as it was inserted, metres), "world_from_submap" (the pose of its first frame
     /// by the latest correction) and "trust".
     fn submaps<'py>(&self, py: Python<'py>) -> Result<Vec<Bound<'py, PyDict>>> {
-        let all = self.read(py, |map| map.submaps().map(|submaps| submaps.iter().map(Described::of).collect::<Vec<_>>()))?;
+        let all =
+            self.read(py, |map| map.submaps().map(|submaps| submaps.iter().map(Described::of).collect::<Vec<_>>()))?;
         all.unwrap_or_default().into_iter().map(|one| one.dict(py)).collect()
     }
 

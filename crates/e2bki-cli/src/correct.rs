@@ -95,7 +95,10 @@ fn by_submap(map: &Mapper, rows: PoseRows, options: &Options) -> Result<BTreeMap
     sources.sort_unstable();
     sources.dedup();
     if options.source.is_none() && sources.len() > 1 {
-        bail!("the map is of several drives ({}), and frames are numbered in each: add --source NAME", sources.join(", "));
+        bail!(
+            "the map is of several drives ({}), and frames are numbered in each: add --source NAME",
+            sources.join(", ")
+        );
     }
     let poses: BTreeMap<u64, Pose> = match rows {
         PoseRows::ByFrame(poses) => poses,

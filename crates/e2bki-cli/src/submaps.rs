@@ -11,9 +11,11 @@ use crate::{maps, table};
 
 /// List the submaps of a map: what each stretch of a drive added
 #[derive(Args)]
-#[command(after_help = "Examples:\n  e2bki map drive --submaps 20 -o street.e2bki     # keeps what every 20 m added\n  \
+#[command(
+    after_help = "Examples:\n  e2bki map drive --submaps 20 -o street.e2bki     # keeps what every 20 m added\n  \
     e2bki submaps street.e2bki\n  e2bki submaps street.e2bki --json -\n\n\
-    What submaps added is kept in the folder MAP.submaps beside the map, which needs nothing of it.")]
+    What submaps added is kept in the folder MAP.submaps beside the map, which needs nothing of it."
+)]
 pub(crate) struct Options {
     /// Map file
     map: PathBuf,
@@ -24,7 +26,8 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let listed = e2bki_store::list_submaps(&options.map)?;
-    let names = ["id", "source", "frames", "from..to", "sums", "size", "extent, metres", "at, metres", "moved by, m", "trust"];
+    let names =
+        ["id", "source", "frames", "from..to", "sums", "size", "extent, metres", "at, metres", "moved by, m", "trust"];
     let mut rows = vec![names.map(String::from).to_vec()];
     for one in &listed {
         let (low, high) = one.extent;

@@ -7,12 +7,17 @@ use crate::config::{Config, Posterior};
 use crate::error::{Error, Result};
 use crate::fold::fold;
 use crate::input::{Frame, FrameReport};
-use crate::map::{Batch, PrimitiveSet, Recipe};
+use crate::map::{Batch, ChangeLog, PrimitiveSet, Recipe};
 use crate::prepare::Prepared;
 use crate::refine::refine;
 use crate::submaps::Submaps;
 use crate::timings::timed;
 use crate::view::{Accumulated, LiveGrid, Terms, Work};
+
+/// More threads than this bring nothing but their stacks: a few for each processor, and enough everywhere to try things out.
+fn most_threads() -> usize {
+    4 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get).max(4)
+}
 
 /// A semantic map and everything that keeps it: insert frames, ask for beliefs.
 ///
@@ -43,6 +48,7 @@ pub struct Mapper {
     pub(crate) live: Option<LiveGrid>,
     pub(crate) accumulated: Option<Accumulated>,
     pub(crate) frames: u64,
+    pub(crate) log: ChangeLog,
     /// What every submap added, if it is kept.
     pub(crate) submaps: Option<Box<Submaps>>,
     pool: Option<Arc<rayon::ThreadPool>>,
@@ -62,13 +68,14 @@ impl Mapper {
             0 => None,
             threads => Some(Arc::new(
                 rayon::ThreadPoolBuilder::new()
-                    .num_threads(threads)
+                    .num_threads(threads.min(most_threads()))
                     .build()
                     .map_err(|e| Error::Unsupported(format!("cannot start {threads} threads: {e}")))?,
             )),
         };
         let set = PrimitiveSet::new(classes.len(), Recipe::solid(&config));
-        Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, submaps: None, pool })
+        let log = ChangeLog::default();
+        Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, log, submaps: None, pool })
     }
 
     /// Adds a frame. On an error the map is unchanged.
@@ -113,7 +120,7 @@ impl Mapper {
         prepared: Prepared,
         next: &Frame<'_>,
     ) -> (Result<FrameReport>, Result<Prepared>) {
-        let (classes, number, config) = (self.classes.len(), self.frames + 1, self.config.clone());
+        let (classes, number, config) = (self.classes.len(), self.frames.saturating_add(1), self.config.clone());
         self.run_mut(|map| {
             let ready = || next.check(classes).and_then(|()| Prepared::new(next, classes, number, &config));
             rayon::join(|| map.insert_here(prepared), ready)
@@ -123,6 +130,7 @@ impl Mapper {
     /// Steps 5 to 7; for 1 to 4 see `prepare.rs`.
     fn insert_here(&mut self, prepared: Prepared) -> Result<FrameReport> {
         prepared.check(self.classes.len())?;
+        self.check_counts(1, prepared.rows.len())?;
         let Prepared { batch, rows, mut report, world_from_sensor, .. } = prepared;
         let (mut submaps, number) = (self.submaps.take(), self.frames);
         // Beside the rest: neither looks at the other.
@@ -161,6 +169,7 @@ impl Mapper {
 
     fn update_views(&mut self, frame: Option<(&Batch, &[usize])>) -> Work {
         let stale = self.set.take_stale();
+        self.log.note(&stale);
         if let Some(live) = &mut self.live {
             return live.refresh(&self.set, &stale);
         }
@@ -168,6 +177,7 @@ impl Mapper {
             (Some(accumulated), Some((batch, rows))) => {
                 let mut alone = PrimitiveSet::new(self.classes.len(), *self.set.recipe());
                 alone.insert(batch, rows.iter().copied());
+                self.log.note_more(&alone.take_stale(), false);
                 Work { voxels: accumulated.add(&alone), kernel_values: 0 }
             }
             _ => Work::default(),
@@ -187,6 +197,7 @@ impl Mapper {
         if self.accumulated.is_some() || other.accumulated.is_some() {
             return Err(Error::Merge("an accumulated posterior cannot be taken apart again".into()));
         }
+        self.check_counts(other.frames, other.set.len())?;
         let theirs = self.submaps_of_other(other)?;
         let batch = other.set.to_batch();
         let rows: Vec<usize> = (0..batch.cores.len()).collect();
@@ -265,5 +276,22 @@ impl Mapper {
             Some(pool) => pool.install(|| work(self)),
             None => rayon::scope(|_| work(self)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_threads_are_not_started_on_a_small_machine() {
+        let threads = |asked: usize| {
+            let config = Config::default().with(|c| c.run.threads = asked);
+            let map = Mapper::new(ClassSet::from_names(["road"]).unwrap(), config).unwrap();
+            assert_eq!(map.config().run.threads, asked);
+            map.run(rayon::current_num_threads)
+        };
+        assert_eq!([1, 3, 8].map(threads), [1, 3, 8]);
+        assert_eq!(threads(1024), most_threads().min(1024));
     }
 }

@@ -98,7 +98,7 @@ impl<'a> Primitive<'a> {
 pub struct ByteSize {
     /// Sums and derived values of the primitives.
     pub primitives: usize,
-    /// The spatial index.
+    /// The spatial index, and when each part of it last changed.
     pub index: usize,
     /// The live voxel view, or the accumulated one.
     pub voxels: usize,
@@ -210,13 +210,19 @@ impl Mapper {
         found.into_iter().map(|(_, slot)| Primitive { set: &self.set, slot }).collect()
     }
 
+    /// Primitives in the cubic metres from one to another, both included, oldest first: those whose
+    /// [`origin`](Sums::origin) lies between the two.
+    pub fn primitives_in_blocks(&self, low: [i32; 3], high: [i32; 3]) -> Vec<Primitive<'_>> {
+        self.set.in_blocks(low, high).into_iter().map(|(_, slot)| Primitive { set: &self.set, slot }).collect()
+    }
+
     /// Bytes held, by part.
     pub fn byte_size(&self) -> ByteSize {
         let (primitives, index) = self.set.byte_size();
         let live = self.live.as_ref().map_or(0, |live| live.byte_size());
         let accumulated = self.accumulated.as_ref().map_or(0, |accumulated| accumulated.byte_size());
         let submaps = self.submaps().map_or(0, |submaps| submaps.byte_size());
-        ByteSize { primitives, index, voxels: live + accumulated, submaps }
+        ByteSize { primitives, index: index + self.log.byte_size(), voxels: live + accumulated, submaps }
     }
 }
 

@@ -493,7 +493,8 @@ class Map:
     def insert(self, points: Frame, /) -> FrameReport: ...
     @overload
     def insert(self, points: ArrayLike, **semantics: Unpack[_Semantics]) -> FrameReport:
-        """Adds a scan. On an exception the map is unchanged.
+        """Adds a scan. On an exception the map is unchanged, but for a KeyboardInterrupt that comes while the map is being
+        changed: that is finished first, and a note of the exception says that the frame is in (`frames` tells, too).
 
         points: (N, 3), metres, in sensor coordinates. What they are, in exactly one form:
         evidence: (N, C), zero or more; dirichlet: (N, C), evidence plus one;
@@ -825,8 +826,8 @@ class Dataset:
         format: Literal["rellis3d", "kitti360", "semantickitti", "folder", "pandaset"] | None = None,
         sequence: str | None = None,
         split: str | None = None,
-        classes: str | _Classes | None = None,
-        semantics: str = "ground-truth",
+        classes: str | PathLike[str] | _Classes | None = None,
+        semantics: str | PathLike[str] | None = None,
         semantic_ids: str | None = None,
         ground_truth: Literal["off", "auto", "pixels", "points"] = "off",
         only_in_image: bool = False,

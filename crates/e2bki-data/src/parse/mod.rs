@@ -1,6 +1,7 @@
 //! Parsers of bytes and text. Each takes any input whatsoever and answers with a value or a [`Flaw`](crate::Flaw):
 //! sizes that a file declares are checked against the bytes that are there before anything is allocated.
 
+mod g2o;
 mod grid;
 mod keyed;
 mod las;
@@ -9,13 +10,13 @@ mod npy;
 mod pcd;
 mod picture;
 mod ply;
-mod g2o;
 mod poses;
 mod raw;
 mod scalar;
 mod table;
 mod transforms;
 
+pub(crate) use grid::check_channels;
 pub use grid::{Grid, grid_f16, grid_shape};
 pub use keyed::{Keyed, numbers};
 pub use las::las;

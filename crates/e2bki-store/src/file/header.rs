@@ -1,4 +1,4 @@
-//! What a map file says of itself, as JSON that people and other programs can read.
+//! Header of a map file, as JSON that people and other programs can read.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::error::{Error, Result};
 /// Side of a tile, metres: a tile is a square of the ground with everything above and below it.
 pub(crate) const TILE_M: i32 = 32;
 
-/// What identifies our files among all Parquet files.
+/// Magic that identifies our files among all Parquet files.
 const FORMAT: &str = "e2bki map";
 
-/// What a map file holds besides primitives.
+/// Header of a map file: everything but the primitives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
     /// Names and colours of the classes.

@@ -70,7 +70,7 @@ impl MapFile {
         Ok(Self { path: path.into(), source, len, header, tiles: index.tiles })
     }
 
-    /// What the file holds besides primitives.
+    /// Header of the file.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -84,6 +84,11 @@ impl MapFile {
         &self.tiles
     }
 
+    /// Whether this is the file that a folder's manifest means by an entry.
+    pub(crate) fn is_tile(&self, entry: &crate::folder::Entry) -> bool {
+        entry.is_of(&self.tiles)
+    }
+
     /// Size of the file in bytes.
     pub fn bytes(&self) -> u64 {
         self.len
@@ -95,7 +100,7 @@ impl MapFile {
     }
 
     /// The primitives of one entry of [`Self::tiles`].
-    pub fn read_tile(&mut self, number: usize) -> Result<Vec<PrimitiveState>> {
+    pub(crate) fn read_tile(&mut self, number: usize) -> Result<Vec<PrimitiveState>> {
         let Some(info) = self.tiles.get(number).cloned() else {
             return Err(Error::Refused(format!("there is no tile number {number}; there are {}", self.tiles.len())));
         };

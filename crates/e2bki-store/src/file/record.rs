@@ -2,7 +2,7 @@
 
 use super::hash;
 
-/// What every record begins with.
+/// Magic at the beginning of every record.
 pub(super) const MARK: [u8; 8] = *b"\x89e2bki\r\n";
 
 /// Bytes before a record's own.

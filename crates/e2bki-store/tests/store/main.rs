@@ -13,3 +13,4 @@ mod merging;
 mod resume;
 mod rolling;
 mod submaps;
+mod writers;

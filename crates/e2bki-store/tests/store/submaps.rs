@@ -6,9 +6,7 @@ use std::path::Path;
 use crate::common::{CLASSES, OwnedFrame, drive, frame, mapper};
 use e2bki::submaps::{Submap, SubmapRule};
 use e2bki::{Config, Mapper, Pose};
-use e2bki_store::{
-    Input, MergeOptions, list_submaps, load, load_with_submaps, merge, save, save_with, submaps_folder,
-};
+use e2bki_store::{Input, MergeOptions, list_submaps, load, load_with_submaps, merge, save, save_with, submaps_folder};
 use proptest::prelude::*;
 
 fn config() -> Config {

@@ -2,15 +2,18 @@
 
 /// Declares an enumeration together with the names its values have in configuration files.
 macro_rules! choice {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+    ($(#[$meta:meta])* $name:ident { $(#[doc = $doc:literal] $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
-        pub enum $name { $($(#[$doc])* $variant),+ }
+        pub enum $name { $(#[doc = $doc] $variant),+ }
 
         impl $name {
             /// The names in configuration files.
             pub const NAMES: &'static [&'static str] = &[$($text),+];
+
+            /// The meaning of each of these names, in one line.
+            pub const MEANINGS: &'static [&'static str] = &[$($doc),+];
 
             /// The name in configuration files.
             pub fn name(self) -> &'static str {

@@ -20,6 +20,7 @@ macro_rules! kind {
     ($record:ident $name:ident, choice $choice:ident) => {
         Kind::Choice {
             names: $choice::NAMES,
+            meanings: $choice::MEANINGS,
             get: |c| c.$record.$name.name(),
             set: |c, v| $choice::from_name(v).map(|v| c.$record.$name = v).is_some(),
         }
