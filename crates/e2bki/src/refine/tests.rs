@@ -185,7 +185,7 @@ fn refinement_is_the_plain_reading_of_the_rules() {
 
 #[test]
 fn a_near_observation_prunes_a_far_contradiction_and_not_the_other_way_round() {
-    let config = Config::default();
+    let config = Config::default().with(|c| c.refinement.prune = true);
     let recipe = Recipe::solid(&config);
     // (x, range, label), and which of them survive.
     type Case = (&'static [(f64, f64, usize)], &'static [f64]);
