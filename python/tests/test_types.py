@@ -93,7 +93,8 @@ def test_the_stub_of_config_has_the_words_of_every_parameter():
     for field in e2bki.Config.fields():
         start = stub.index(f"    def {field['name']}(self) -> ")
         words = " ".join(stub[start:].split('"""')[1].split())
-        unit, symbol = (f" {name}: {field[key]}." if field[key] else "" for name, key in (("Unit", "unit"), ("Paper", "symbol")))
+        unit = f" Unit: {field['unit']}." if field["unit"] else ""
+        symbol = f" Paper: {field['symbol']}." if field["symbol"] else ""
         assert words == f"{field['about']}.{unit}{symbol}", field["name"]
 
 
