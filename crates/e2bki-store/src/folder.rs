@@ -294,7 +294,7 @@ impl Folder {
         let path = self.path.join(&file);
         let rows = states.len() as u64;
         let groups = grouped(states);
-        // The counters of the whole map are beside the tiles, not in every one of them.
+        // Counters of free space are of the whole map; a folder does not keep them.
         let header = &Header { free_space: None, ..header.clone() };
         let mut bytes = Vec::new();
         let infos = write_map(&mut bytes, &path, header, &groups, |(tile, states)| Ok((*tile, Cow::Borrowed(states))))?;
