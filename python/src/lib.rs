@@ -19,6 +19,7 @@ mod primitives;
 mod report;
 mod sim;
 mod store;
+mod submaps;
 mod threads;
 mod view;
 

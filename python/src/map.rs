@@ -1,9 +1,11 @@
 //! `Map`: the mapper, safe to use from several threads.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, RwLock};
 use std::time::Instant;
 
+use e2bki::submaps::{Submap, SubmapRule, Trust};
 use e2bki::{ClassSet, Mapper};
 use e2bki_store::{CostTable, ExportOptions, Format};
 use e2bki_view::Publisher;
@@ -20,12 +22,14 @@ use crate::gate::Gate;
 use crate::interrupt;
 use crate::primitives::{Columns, PyPrimitives};
 use crate::report::PyFrameReport;
+use crate::submaps::{Described, changed};
 use crate::threads;
 
 /// A semantic map: insert frames, ask for beliefs.
 ///
-/// Map(classes, *, config=None)
-///     classes: e2bki.Classes or a sequence of names; config: e2bki.Config.
+/// Map(classes, *, config=None, submaps=None, source="drive")
+///     classes: e2bki.Classes or a sequence of names; config: e2bki.Config; submaps: keep what every so many metres of
+///     the sensor's path add, to take it out (`remove`) or move it (`correct`); source: the name of the drive.
 ///
 /// Several threads may use one map: what reads it runs side by side and waits for at most two of the threads that change it,
 /// which take turns. A process that was forked has a copy of the map, to be used as any other.
@@ -106,11 +110,15 @@ fn broken() -> Failure {
 #[pymethods]
 impl PyMap {
     #[new]
-    #[pyo3(signature = (classes, *, config = None))]
-    fn new(classes: &Bound<'_, PyAny>, config: Option<PyConfig>) -> Result<Self> {
+    #[pyo3(signature = (classes, *, config = None, submaps = None, source = "drive"))]
+    fn new(classes: &Bound<'_, PyAny>, config: Option<PyConfig>, submaps: Option<f64>, source: &str) -> Result<Self> {
         let config = config_or_default(config);
         threads::check_number(config.run.threads)?;
-        Ok(Self::of(Mapper::new(class_set(classes)?, config)?))
+        let mut map = Mapper::new(class_set(classes)?, config)?;
+        if let Some(metres) = submaps {
+            map.keep_submaps(SubmapRule::Metres(metres), source)?;
+        }
+        Ok(Self::of(map))
     }
 
     /// insert(points, *, probabilities=None, uncertainty=None, evidence=None, dirichlet=None, logits=None,
@@ -243,12 +251,90 @@ impl PyMap {
         Ok(self.read(py, |map| e2bki_store::export(map, format, path, &options))??)
     }
 
-    /// merge(other) -> FrameReport
+    /// submaps() -> list[dict]
     ///
-    /// Adds all primitives of another map of the same classes.
-    fn merge(&self, py: Python<'_>, other: &Bound<'_, Self>) -> Result<PyFrameReport> {
+    /// What every stretch of a drive added, if that is kept: "id", "source", "frames", "sums" (cubes and classes),
+    /// "low" and "high" (the box around it as it was inserted, metres), "world_from_submap" (the pose of its first frame
+    /// by the latest correction) and "trust".
+    fn submaps<'py>(&self, py: Python<'py>) -> Result<Vec<Bound<'py, PyDict>>> {
+        let all =
+            self.read(py, |map| map.submaps().map(|submaps| submaps.iter().map(Described::of).collect::<Vec<_>>()))?;
+        all.unwrap_or_default().into_iter().map(|one| one.dict(py)).collect()
+    }
+
+    /// begin_submap(source=None) -> None
+    ///
+    /// The next frame begins a submap; with a source, of a drive of that name.
+    #[pyo3(signature = (source = None))]
+    fn begin_submap(&self, py: Python<'_>, source: Option<&str>) -> Result<()> {
+        Ok(self.write(py, |map| match (source, map.submaps().map(|submaps| submaps.rule())) {
+            (Some(source), Some(rule)) => map.keep_submaps(rule, source),
+            _ => map.begin_submap(),
+        })??)
+    }
+
+    /// remove(*, submaps=None, source=None) -> dict
+    ///
+    /// Takes submaps (ids) or all of a source out: the map is then exactly that of the others. Returns how many
+    /// primitives were "altered", "made" and "removed". On an exception the map is unchanged.
+    #[pyo3(signature = (*, submaps = None, source = None))]
+    fn remove<'py>(
+        &self,
+        py: Python<'py>,
+        submaps: Option<Vec<u32>>,
+        source: Option<&str>,
+    ) -> Result<Bound<'py, PyDict>> {
+        if submaps.is_none() && source.is_none() {
+            return Err(Failure::value("nothing to take out: give `submaps` or `source`"));
+        }
+        let done = self.write(py, |map| {
+            let mut ids = submaps.unwrap_or_default();
+            if let (Some(source), Some(submaps)) = (source, map.submaps()) {
+                ids.extend(submaps.of_source(source)?);
+            }
+            let done = map.remove_submaps(&ids);
+            self.show(|publisher| publisher.flush(map));
+            done
+        })?;
+        changed(py, done?)
+    }
+
+    /// correct(poses) -> dict
+    ///
+    /// Moves submaps to corrected poses: {id: world_from_submap}, (4, 4) rigid motions, the pose of the first frame of
+    /// each. Corrections start from how the map was inserted: the first poses give the first map again. Returns how many
+    /// primitives were "altered", "made" and "removed". On an exception the map is unchanged.
+    fn correct<'py>(&self, py: Python<'py>, poses: &Bound<'py, PyDict>) -> Result<Bound<'py, PyDict>> {
+        let mut all = BTreeMap::new();
+        for (id, pose) in poses.iter() {
+            all.insert(id.extract::<u32>()?, arrays::pose(Some(&pose), "world_from_submap")?);
+        }
+        let done = self.write(py, |map| {
+            let done = map.correct(&all);
+            self.show(|publisher| publisher.flush(map));
+            done
+        })?;
+        changed(py, done?)
+    }
+
+    /// merge(other, *, trust=1.0) -> FrameReport
+    ///
+    /// Adds all primitives of another map of the same classes. trust: a factor of its log-evidence, from 1/256 to 16.
+    #[pyo3(signature = (other, *, trust = 1.0))]
+    fn merge(&self, py: Python<'_>, other: &Bound<'_, Self>, trust: f64) -> Result<PyFrameReport> {
+        let trust = Trust::new(trust)?;
         // A copy, so that two locks are never held together: maps may be merged crosswise, or with themselves.
-        let other = other.get().read(py, Mapper::clone)?;
+        let mut other = other.get().read(py, Mapper::clone)?;
+        if trust != Trust::FULL {
+            py.detach(|| -> e2bki::Result<()> {
+                if other.submaps().is_none() {
+                    other.keep_submaps(SubmapRule::Called, "merged")?;
+                }
+                let ids: Vec<u32> = other.submaps().into_iter().flat_map(|s| s.iter()).map(Submap::id).collect();
+                other.trust_submaps(&ids, trust)?;
+                Ok(())
+            })?;
+        }
         let merged = self.write(py, |map| {
             let merged = map.merge(&other);
             self.show(|publisher| publisher.flush(map));
@@ -353,7 +439,7 @@ impl PyMap {
         self.read(py, Mapper::frames)
     }
 
-    /// Bytes held by "primitives", "index" and "voxels", and their "total".
+    /// Bytes held by "primitives", "index", "voxels" and "submaps", and their "total".
     #[getter]
     fn byte_size<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
         let size = self.read(py, Mapper::byte_size)?;
@@ -361,6 +447,7 @@ impl PyMap {
         all.set_item("primitives", size.primitives)?;
         all.set_item("index", size.index)?;
         all.set_item("voxels", size.voxels)?;
+        all.set_item("submaps", size.submaps)?;
         all.set_item("total", size.total())?;
         Ok(all)
     }

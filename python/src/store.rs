@@ -1,5 +1,6 @@
 //! Map files: load, look at, check, recover, merge; and the map that keeps to a byte budget.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -20,17 +21,22 @@ use crate::map::PyMap;
 use crate::report::PyFrameReport;
 use crate::threads;
 
-/// load(path, *, region=None) -> Map
+/// load(path, *, region=None, submaps=False) -> Map
 ///
 /// Loads a map from a file or folder, to go on as if it had never been saved. region: (low, high), two corners in
-/// metres; only what beliefs in that box depend on is loaded (files only).
+/// metres; only what beliefs in that box depend on is loaded (files only). submaps: also what its submaps added, which is
+/// kept beside the file, to take some out or move them.
 #[pyfunction]
-#[pyo3(signature = (path, *, region = None))]
+#[pyo3(signature = (path, *, region = None, submaps = false))]
 pub(crate) fn load(
     py: Python<'_>,
     path: PathBuf,
     region: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+    submaps: bool,
 ) -> Result<PyMap> {
+    if submaps && region.is_some() {
+        return Err(Failure::value("`submaps` are those of the whole map: leave `region` out"));
+    }
     let region = match region {
         Some((low, high)) => {
             let (low, high) = (arrays::numbers::<3>(&low, "region[0]")?, arrays::numbers::<3>(&high, "region[1]")?);
@@ -45,6 +51,7 @@ pub(crate) fn load(
     };
     let map = threads::work(py, || match region {
         Some((low, high)) => e2bki_store::load_region(path, low, high),
+        None if submaps => e2bki_store::load_with_submaps(path),
         None => e2bki_store::load(path),
     })??;
     Ok(PyMap::of(map))
@@ -107,12 +114,13 @@ pub(crate) fn recover(py: Python<'_>, damaged: PathBuf, out: PathBuf) -> Result<
     Ok(all)
 }
 
-/// merge_files(paths, *, out, world_from_map=None, config=None, allow_duplicates=False) -> dict
+/// merge_files(paths, *, out, world_from_map=None, config=None, allow_duplicates=False, trust=None) -> dict
 ///
 /// Merges map files by class name into one file. world_from_map: one (4, 4) rigid motion per file, metres; config:
-/// needed where those of the files differ; allow_duplicates: merge even if a drive went into two of them.
+/// needed where those of the files differ; allow_duplicates: merge even if a drive went into two of them; trust: factors
+/// of drives' log-evidence by their names.
 #[pyfunction]
-#[pyo3(signature = (paths, *, out, world_from_map = None, config = None, allow_duplicates = false))]
+#[pyo3(signature = (paths, *, out, world_from_map = None, config = None, allow_duplicates = false, trust = None))]
 pub(crate) fn merge_files<'py>(
     py: Python<'py>,
     paths: Vec<PathBuf>,
@@ -120,6 +128,7 @@ pub(crate) fn merge_files<'py>(
     world_from_map: Option<Vec<Bound<'py, PyAny>>>,
     config: Option<PyConfig>,
     allow_duplicates: bool,
+    trust: Option<BTreeMap<String, f64>>,
 ) -> Result<Bound<'py, PyDict>> {
     let motions = match &world_from_map {
         None => vec![Pose::IDENTITY; paths.len()],
@@ -132,12 +141,17 @@ pub(crate) fn merge_files<'py>(
     };
     let pairs = paths.into_iter().zip(motions);
     let inputs: Vec<Input> = pairs.map(|(path, world_from_map)| Input { path, world_from_map }).collect();
-    let options = MergeOptions { allow_duplicates, config: config.map(|config| config.0) };
+    let options = MergeOptions {
+        allow_duplicates,
+        config: config.map(|config| config.0),
+        trust: trust.into_iter().flatten().collect(),
+    };
     let merged = threads::work(py, || e2bki_store::merge(&inputs, &options, out))??;
     let all = PyDict::new(py);
     all.set_item("primitives_before", merged.rows_before)?;
     all.set_item("primitives", merged.rows)?;
     all.set_item("sources", merged.header.sources)?;
+    all.set_item("submaps", merged.submaps)?;
     Ok(all)
 }
 

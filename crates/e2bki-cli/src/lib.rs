@@ -6,6 +6,7 @@
 mod calibrate;
 mod check;
 mod config;
+mod correct;
 mod data;
 mod demo;
 mod eval;
@@ -19,6 +20,7 @@ mod merge;
 mod network;
 mod query;
 mod recover;
+mod remove;
 #[cfg(feature = "rerun")]
 mod rerun;
 #[cfg(not(feature = "rerun"))]
@@ -27,6 +29,7 @@ mod rerun;
 #[cfg(feature = "segment")]
 mod segment;
 mod simulate;
+mod submaps;
 #[cfg(feature = "segment")]
 mod train;
 mod view;
@@ -68,6 +71,12 @@ enum Command {
     Recover(recover::Options),
     /// Merge maps of several drives or robots into one
     Merge(merge::Options),
+    /// List the submaps of a map: what each stretch of a drive added
+    Submaps(submaps::Options),
+    /// Take submaps or whole drives out of a map, exactly
+    Remove(remove::Options),
+    /// Move the submaps of a map to corrected poses
+    Correct(correct::Options),
     /// Export a map: PLY, Gaussian splats, PCD, NumPy, LAS, pictures, cost grids, tables
     Export(export::Options),
     /// Query a map at any points: class, probability, uncertainty
@@ -120,6 +129,9 @@ fn execute(command: Command) -> u8 {
         Command::Check(options) => check::run(&options),
         Command::Recover(options) => recover::run(&options),
         Command::Merge(options) => merge::run(&options),
+        Command::Submaps(options) => submaps::run(&options),
+        Command::Remove(options) => remove::run(&options),
+        Command::Correct(options) => correct::run(&options),
         Command::Export(options) => export::run(&options),
         Command::Query(options) => query::run(&options),
         Command::Eval(options) => eval::run(&options),

@@ -13,6 +13,7 @@ use crate::{maps, outputs, table};
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki merge monday.e2bki tuesday.e2bki -o week.e2bki\n  \
     e2bki merge a.e2bki b.e2bki -o ab.e2bki --transform b.e2bki=b-in-a.txt\n  \
+    e2bki merge a.e2bki b.e2bki -o ab.e2bki --trust robot-b=0.5   # count half of what robot-b saw\n  \
     e2bki merge arrays.npz -o map.e2bki        # import what `export --format npz` wrote\n\n\
     Classes are matched by name. The order of the maps does not matter. A transform is 12 numbers (three rows of a \
     rotation and a translation) or 16, in a file or inline, that take the map's coordinates to the merged ones.")]
@@ -32,6 +33,9 @@ pub(crate) struct Options {
     /// Parameters of the merged map, if those of the maps differ
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// How far a drive is trusted: a factor of its log-evidence, from 1/256 to 16 in steps of 1/256 (may be repeated)
+    #[arg(long, value_name = "SOURCE=FACTOR")]
+    trust: Vec<String>,
     /// Write a summary as JSON (- for standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -58,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             Some(Config::from_toml(&text).with_context(|| format!("in {}", path.display()))?)
         }
     };
-    let how = MergeOptions { allow_duplicates: options.allow_duplicates, config };
+    let how = MergeOptions { allow_duplicates: options.allow_duplicates, config, trust: trust(&options.trust)? };
     let merged = e2bki_store::merge(&inputs, &how, &options.out)?;
     table::print(&[
         vec!["merged".into(), options.out.display().to_string()],
@@ -67,6 +71,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         vec!["primitives after".into(), merged.rows.to_string()],
         vec!["classes".into(), merged.header.classes.names().join(", ")],
         vec!["sources".into(), merged.header.sources.join(", ")],
+        vec!["submaps".into(), merged.submaps.map_or_else(|| "none kept".into(), |count| count.to_string())],
     ])?;
     if let Some(path) = &options.json {
         let value = serde_json::json!({
@@ -76,6 +81,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         table::write_json(path, &value)?;
     }
     Ok(())
+}
+
+/// Factors by the names of drives.
+fn trust(texts: &[String]) -> Result<Vec<(String, f64)>> {
+    let one = |text: &String| {
+        let (name, factor) =
+            text.rsplit_once('=').with_context(|| format!("--trust takes SOURCE=FACTOR; got `{text}`"))?;
+        let factor = factor.parse::<f64>().with_context(|| format!("--trust: `{factor}` is not a number"))?;
+        Ok((name.to_string(), factor))
+    };
+    texts.iter().map(one).collect()
 }
 
 /// A motion from numbers, or from a file of numbers.

@@ -54,6 +54,14 @@ pub enum Error {
         /// What does not fit.
         what: String,
     },
+    /// What submaps added, which is kept beside the map and cannot be used.
+    #[error("{}: {what}; the map itself is not affected", path.display())]
+    Submaps {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
     /// Something asked for that cannot be done.
     #[error("{0}")]
     Refused(String),

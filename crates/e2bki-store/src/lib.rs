@@ -24,17 +24,21 @@ mod merge;
 #[cfg(test)]
 mod model;
 mod rolling;
+mod submaps;
 mod transform;
 
 pub use atomic::{try_to_write, write_atomically};
 pub use disk::Output;
 pub use error::{Error, Result};
 pub use export::{CostTable, ExportOptions, Format, export, heat, import_npz};
-pub use file::{Checked, Header, MapFile, Recovered, TileInfo, check, load, load_region, recover, save, save_with};
+pub use file::{
+    Checked, Header, MapFile, Recovered, TileInfo, check, load, load_region, recover, save, save_under, save_with,
+};
 pub use folder::{Folder, Written, is_folder};
 pub use lock::WriteLock;
 pub use merge::{Input, MergeOptions, Merged, merge};
 pub use rolling::RollingMapper;
+pub use submaps::{Listed, list_submaps, load_with_submaps, submaps_folder};
 pub use transform::transformed;
 
 /// The version of the format that this program writes, and the newest that it reads.

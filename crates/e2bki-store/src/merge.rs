@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use e2bki::submaps::{Submap, SubmapRule, Trust};
 use e2bki::{ClassSet, Config, Mapper, Pose, PrimitiveState};
 
 use crate::error::{Error, Result};
-use crate::file::{Header, save_states};
-use crate::folder::open_any;
+use crate::file::{Header, MapFile, save_under};
+use crate::folder::{is_folder, open_any};
+use crate::submaps::submaps_folder;
 use crate::transform::transformed;
 
 /// A map to merge.
@@ -25,6 +27,8 @@ pub struct MergeOptions {
     pub allow_duplicates: bool,
     /// Parameters of the merged map; needed where those of the inputs differ.
     pub config: Option<Config>,
+    /// How far drives are trusted, by name: factors of their log-evidence (see [`Trust`]).
+    pub trust: Vec<(String, f64)>,
 }
 
 /// Result of merging.
@@ -36,12 +40,16 @@ pub struct Merged {
     pub rows_before: usize,
     /// Primitives of the result.
     pub rows: usize,
+    /// Submaps of the result; none are kept unless every input has its own, and all have the same classes.
+    pub submaps: Option<usize>,
 }
 
 /// One input, read.
 struct Part {
     path: PathBuf,
+    world_from_map: Pose,
     header: Header,
+    has_submaps: bool,
     states: Vec<PrimitiveState>,
 }
 
@@ -53,13 +61,16 @@ pub fn merge(inputs: &[Input], options: &MergeOptions, out: impl AsRef<std::path
     }
     let mut parts = inputs.iter().map(read).collect::<Result<Vec<Part>>>()?;
     parts.sort_by(|a, b| {
-        let bits = |part: &Part| part.states.first().map(|state| state.sums.mean().map(f64::to_bits));
+        let bits = |part: &Part| {
+            part.states.first().map(|state| transformed(state, &part.world_from_map).sums.mean().map(f64::to_bits))
+        };
         let key = |part: &Part| (part.header.sources.clone(), part.states.len(), part.header.next_id, bits(part));
         key(a).cmp(&key(b))
     });
     if !options.allow_duplicates {
         refuse_duplicates(&parts)?;
     }
+    check_trust(&parts, &options.trust)?;
     let config = common_config(&parts, options)?;
     let classes = union(&parts)?;
     // Live voxels are derived when the map is loaded; here they would only take time.
@@ -67,19 +78,14 @@ pub fn merge(inputs: &[Input], options: &MergeOptions, out: impl AsRef<std::path
     let mut whole: Option<Mapper> = None;
     let rows_before = parts.iter().map(|part| part.states.len()).sum();
     let mut sources = Vec::new();
+    let names = classes.names().to_vec();
+    let keep = parts.iter().all(|part| part.has_submaps && part.header.classes.names() == names);
     for part in parts {
-        let names = part.header.classes.names();
-        let columns: Vec<Option<usize>> =
-            classes.names().iter().map(|name| names.iter().position(|other| other == name)).collect();
-        let renamed = |mut state: PrimitiveState| {
-            let old = std::mem::take(&mut state.log_evidence);
-            state.log_evidence = columns.iter().map(|column| column.map_or(0.0, |c| old[c])).collect();
-            state
+        let map = if keep {
+            with_submaps(&part, &working, &options.trust)?
+        } else {
+            without(&part, &classes, &working, &options.trust)?
         };
-        let states = part.states.into_iter().map(renamed).collect();
-        let Header { frames, next_id, .. } = part.header;
-        let map = Mapper::restore(classes.clone(), working.clone(), frames, next_id, states)
-            .map_err(Error::contents(&part.path))?;
         sources.extend(part.header.sources);
         match &mut whole {
             None => whole = Some(map),
@@ -90,16 +96,83 @@ pub fn merge(inputs: &[Input], options: &MergeOptions, out: impl AsRef<std::path
     }
     let whole = whole.ok_or_else(|| Error::Refused("there is nothing to merge".into()))?;
     let header = Header { config, ..Header::of(&whole, &sources) };
-    save_states(&header, whole.states().collect(), out.as_ref())?;
-    Ok(Merged { header, rows_before, rows: whole.len() })
+    save_under(&header, &whole, out.as_ref())?;
+    let submaps = whole.submaps().map(|submaps| submaps.len());
+    Ok(Merged { header, rows_before, rows: whole.len(), submaps })
+}
+
+/// A part as a map that keeps its submaps, each moved and trusted by itself.
+fn with_submaps(part: &Part, config: &Config, trust: &[(String, f64)]) -> Result<Mapper> {
+    let named = Error::contents(&part.path);
+    let mut map = MapFile::open(&part.path)?.load_as_kept(config.clone())?;
+    let ids = |map: &Mapper, name: &str| {
+        let submaps = map.submaps().into_iter().flat_map(|submaps| submaps.iter());
+        submaps.filter(|submap| submap.source() == name).map(|submap| submap.id()).collect::<Vec<u32>>()
+    };
+    for (name, factor) in trust {
+        let ids = ids(&map, name);
+        if ids.is_empty() && part.header.sources.contains(name) {
+            return Err(Error::Refused(format!("{}: no submap is of the drive `{name}`", part.path.display())));
+        }
+        map.trust_submaps(&ids, Trust::new(*factor)?).map_err(&named)?;
+    }
+    if part.world_from_map != Pose::IDENTITY {
+        let submaps = map.submaps().into_iter().flat_map(|submaps| submaps.iter());
+        let moved = |submap: &Submap| Ok((submap.id(), part.world_from_map.after(&submap.pose())?));
+        let poses = submaps.map(moved).collect::<e2bki::Result<_>>().map_err(&named)?;
+        map.correct(&poses).map_err(&named)?;
+    }
+    Ok(map)
+}
+
+/// A part as a map of the classes of all.
+fn without(part: &Part, classes: &ClassSet, config: &Config, trust: &[(String, f64)]) -> Result<Mapper> {
+    let names = part.header.classes.names();
+    let columns: Vec<Option<usize>> =
+        classes.names().iter().map(|name| names.iter().position(|other| other == name)).collect();
+    let renamed = |state: &PrimitiveState| {
+        let log_evidence = columns.iter().map(|column| column.map_or(0.0, |c| state.log_evidence[c])).collect();
+        PrimitiveState { log_evidence, ..transformed(state, &part.world_from_map) }
+    };
+    let states = part.states.iter().map(renamed).collect();
+    let Header { frames, next_id, .. } = part.header;
+    let named = Error::contents(&part.path);
+    let mut map = Mapper::restore(classes.clone(), config.clone(), frames, next_id, states).map_err(&named)?;
+    for (name, factor) in trust.iter().filter(|(name, _)| part.header.sources.contains(name)) {
+        if part.header.sources.len() > 1 {
+            return Err(Error::Refused(format!(
+                "{} holds other drives besides `{name}`, which cannot be told apart in a map without submaps: trust \
+                 the drive before it is merged, or map with --submaps",
+                part.path.display()
+            )));
+        }
+        map.keep_submaps(SubmapRule::Called, name).map_err(&named)?;
+        map.trust_submaps(&[0], Trust::new(*factor)?).map_err(&named)?;
+        map.forget_submaps();
+    }
+    Ok(map)
+}
+
+/// Refuses trust in a drive that is in none of the maps.
+fn check_trust(parts: &[Part], trust: &[(String, f64)]) -> Result<()> {
+    for (name, factor) in trust {
+        Trust::new(*factor)?;
+        if !parts.iter().any(|part| part.header.sources.contains(name)) {
+            let mut known: Vec<&str> = parts.iter().flat_map(|part| &part.header.sources).map(String::as_str).collect();
+            known.sort_unstable();
+            let known = known.join(", ");
+            return Err(Error::Refused(format!("no map is of the drive `{name}`; the drives are {known}")));
+        }
+    }
+    Ok(())
 }
 
 fn read(input: &Input) -> Result<Part> {
     let (header, states) = open_any(&input.path)?;
-    let mut states: Vec<PrimitiveState> =
-        states.iter().map(|state| transformed(state, &input.world_from_map)).collect();
+    let mut states: Vec<PrimitiveState> = states;
     states.sort_unstable_by_key(|state| state.id);
-    Ok(Part { path: input.path.clone(), header, states })
+    let has_submaps = !is_folder(&input.path) && submaps_folder(&input.path).is_dir();
+    Ok(Part { path: input.path.clone(), world_from_map: input.world_from_map, header, states, has_submaps })
 }
 
 fn refuse_duplicates(parts: &[Part]) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Moving a primitive rigidly: its mean and covariance are rotated, then become sums again.
 
-use e2bki::primitive::{QUANTUM_M, Sums, block_of};
+use e2bki::submaps::moved_sums;
 use e2bki::{Pose, PrimitiveState};
 
 /// The primitive after a rigid motion of the world. Its points are not known any more, so the new sums are those of
@@ -9,34 +9,13 @@ pub fn transformed(state: &PrimitiveState, motion: &Pose) -> PrimitiveState {
     if *motion == Pose::IDENTITY {
         return state.clone();
     }
-    let weight = state.sums.weight;
-    let mean = motion.apply(state.sums.mean());
-    let covariance = rotated(state.sums.covariance(), &motion.rotation());
-    let mut sums = Sums { weight, range: state.sums.range, ..Sums::about(block_of(mean)) };
-    sums.first = std::array::from_fn(|i| rounded(weight * (mean[i] - f64::from(sums.origin[i])), QUANTUM_M));
-    let m = sums.first.map(|v| v / weight);
-    let product = [m[0] * m[0], m[1] * m[1], m[2] * m[2], m[0] * m[1], m[0] * m[2], m[1] * m[2]];
-    sums.second = std::array::from_fn(|i| rounded(weight * (covariance[i] + product[i]), QUANTUM_M * QUANTUM_M));
-    sums.settle();
-    PrimitiveState { sums, ..state.clone() }
-}
-
-fn rounded(value: f64, quantum: f64) -> f64 {
-    (value / quantum).round() * quantum
-}
-
-/// R Σ Rᵀ for xx, yy, zz, xy, xz, yz.
-fn rotated(c: [f64; 6], r: &[[f64; 3]; 3]) -> [f64; 6] {
-    let full = [[c[0], c[3], c[4]], [c[3], c[1], c[5]], [c[4], c[5], c[2]]];
-    let entry = |i: usize, j: usize| -> f64 {
-        (0..3).flat_map(|a| (0..3).map(move |b| (a, b))).map(|(a, b)| r[i][a] * full[a][b] * r[j][b]).sum()
-    };
-    [entry(0, 0), entry(1, 1), entry(2, 2), entry(0, 1), entry(0, 2), entry(1, 2)]
+    PrimitiveState { sums: moved_sums(&state.sums, motion), ..state.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use e2bki::primitive::{QUANTUM_M, Sums, block_of};
     use proptest::prelude::*;
 
     fn state_of(points: &[[f64; 3]]) -> PrimitiveState {

@@ -72,6 +72,14 @@ pub enum Error {
         /// What would be accepted.
         allowed: String,
     },
+    /// A submap that is not there or cannot be used.
+    #[error("submap {id}: {what}")]
+    Submap {
+        /// Its id.
+        id: u32,
+        /// What is wrong.
+        what: String,
+    },
     /// Something this mode of operation does not offer.
     #[error("{0}")]
     Unsupported(String),

@@ -26,7 +26,11 @@ pub(crate) fn fold(set: &mut PrimitiveSet, batch: &Batch, rows: &[usize], config
 
 /// The oldest primitive of the same class whose mean lies in the same cube.
 fn same_cell(set: &PrimitiveSet, core: &crate::map::Core, side: f64) -> Option<u32> {
-    let cell = cell_of(core.mean, side);
+    in_cell(set, cell_of(core.mean, side), core.label, side)
+}
+
+/// The oldest primitive of a class whose mean lies in a cube.
+pub(crate) fn in_cell(set: &PrimitiveSet, cell: [i32; 3], label: u16, side: f64) -> Option<u32> {
     let center = cell.map(|v| (f64::from(v) + 0.5) * side);
     // Offsets of the short records are exact to this; only what is nearer than that to a face needs a closer look.
     let (surely_in, surely_out) = ((0.5 * side - 1e-4) as f32, (0.5 * side + 1e-4) as f32);
@@ -34,7 +38,7 @@ fn same_cell(set: &PrimitiveSet, core: &crate::map::Core, side: f64) -> Option<u
     // Not quite half a side: means on the far faces belong to other cubes.
     set.blocks().around(center, 0.499_999 * side, |offset, near| {
         let away = offset[0].abs().max(offset[1].abs()).max(offset[2].abs());
-        if near.label != core.label || away > surely_out {
+        if near.label != label || away > surely_out {
             return;
         }
         let inside = away < surely_in || cell_of(set.core(near.slot).mean, side) == cell;

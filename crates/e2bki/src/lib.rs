@@ -39,6 +39,7 @@ pub mod primitive;
 pub mod random;
 mod refine;
 mod state;
+pub mod submaps;
 mod timings;
 mod view;
 

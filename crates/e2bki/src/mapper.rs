@@ -12,6 +12,7 @@ use crate::map::{Batch, ChangeLog, PrimitiveSet, Recipe};
 use crate::pose::Pose;
 use crate::prepare::Prepared;
 use crate::refine::refine;
+use crate::submaps::Submaps;
 use crate::timings::timed;
 use crate::view::{Accumulated, LiveGrid, Terms, Work};
 
@@ -51,6 +52,8 @@ pub struct Mapper {
     pub(crate) frames: u64,
     pub(crate) log: ChangeLog,
     pub(crate) free: Option<FreeSpace>,
+    /// What every submap added, if it is kept.
+    pub(crate) submaps: Option<Box<Submaps>>,
     pool: Option<Arc<rayon::ThreadPool>>,
 }
 
@@ -75,7 +78,8 @@ impl Mapper {
         };
         let set = PrimitiveSet::new(classes.len(), Recipe::solid(&config));
         let free = config.free_space.enabled.then(FreeSpace::default);
-        Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, log: ChangeLog::default(), free, pool })
+        let log = ChangeLog::default();
+        Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, log, free, submaps: None, pool })
     }
 
     /// Adds a frame. On an error the map is unchanged.
@@ -131,16 +135,29 @@ impl Mapper {
     fn insert_here(&mut self, prepared: Prepared) -> Result<FrameReport> {
         prepared.check(self.classes.len())?;
         self.check_counts(1, prepared.rows.len())?;
-        let Prepared { batch, rows, mut report, looked, .. } = prepared;
-        let config = &self.config;
+        let Prepared { batch, rows, mut report, world_from_sensor, looked, .. } = prepared;
         // First, because it alone can fail.
         if let Some((free, looked)) = self.free.as_mut().zip(looked) {
             report.free_space = Some(free.count(looked)?);
         }
+        let (mut submaps, number) = (self.submaps.take(), self.frames);
+        // Beside the rest: neither looks at the other.
+        let keep = || {
+            if let Some(submaps) = &mut submaps {
+                submaps.add(&batch, &rows, world_from_sensor, number);
+            }
+        };
+        rayon::join(|| self.insert_rows(&batch, &rows, &mut report), keep);
+        self.submaps = submaps;
+        Ok(report)
+    }
+
+    fn insert_rows(&mut self, batch: &Batch, rows: &[usize], report: &mut FrameReport) {
+        let config = &self.config;
         let mut time = report.timings;
 
         // 5. Insert: the primitives go to the blocks of the map.
-        report.folded = timed(&mut time.insert, || fold(&mut self.set, &batch, &rows, config));
+        report.folded = timed(&mut time.insert, || fold(&mut self.set, batch, rows, config));
 
         // 6. Refine: prune what nearer primitives contradict, merge what agrees, derive what changed.
         timed(&mut time.refine, || {
@@ -150,13 +167,12 @@ impl Mapper {
         });
 
         // 7. View: bring the voxels up to date.
-        let work = timed(&mut time.view, || self.update_views(Some((&batch, &rows))));
+        let work = timed(&mut time.view, || self.update_views(Some((batch, rows))));
         (report.voxels_updated, report.kernel_values) = (work.voxels, work.kernel_values);
 
         self.frames += 1;
         report.primitives = self.set.len();
         report.timings = time;
-        Ok(report)
     }
 
     fn update_views(&mut self, frame: Option<(&Batch, &[usize])>) -> Work {
@@ -190,6 +206,7 @@ impl Mapper {
             return Err(Error::Merge("an accumulated posterior cannot be taken apart again".into()));
         }
         self.check_counts(other.frames, other.set.len())?;
+        let theirs = self.submaps_of_other(other)?;
         if let Some((mine, theirs)) = self.free.as_mut().zip(other.free.as_ref()) {
             mine.counters.merge(&theirs.counters)?;
         }
@@ -200,6 +217,7 @@ impl Mapper {
         self.set.settle(std::mem::take(&mut outcome.changed));
         let work = self.update_views(None);
         self.frames += other.frames;
+        self.take_over(theirs);
         Ok(FrameReport {
             clusters: rows.len(),
             folded,
@@ -293,7 +311,7 @@ impl Mapper {
         }
     }
 
-    fn run_mut<T: Send>(&mut self, work: impl FnOnce(&mut Self) -> T + Send) -> T {
+    pub(crate) fn run_mut<T: Send>(&mut self, work: impl FnOnce(&mut Self) -> T + Send) -> T {
         match self.pool.clone() {
             Some(pool) => pool.install(|| work(self)),
             None => rayon::scope(|_| work(self)),

@@ -102,12 +102,14 @@ pub struct ByteSize {
     pub index: usize,
     /// The live voxel view, or the accumulated one.
     pub voxels: usize,
+    /// What every submap added, if it is kept.
+    pub submaps: usize,
 }
 
 impl ByteSize {
     /// All parts together.
     pub fn total(&self) -> usize {
-        self.primitives + self.index + self.voxels
+        self.primitives + self.index + self.voxels + self.submaps
     }
 }
 
@@ -238,7 +240,8 @@ impl Mapper {
         let (primitives, index) = self.set.byte_size();
         let live = self.live.as_ref().map_or(0, |live| live.byte_size());
         let accumulated = self.accumulated.as_ref().map_or(0, |accumulated| accumulated.byte_size());
-        ByteSize { primitives, index: index + self.log.byte_size(), voxels: live + accumulated }
+        let submaps = self.submaps().map_or(0, |submaps| submaps.byte_size());
+        ByteSize { primitives, index: index + self.log.byte_size(), voxels: live + accumulated, submaps }
     }
 }
 

@@ -56,6 +56,13 @@ impl Pose {
         Ok(Self { rotation: [x, y, cross(x, y)], translation })
     }
 
+    /// A pose that was kept: as [`Self::new`], but bit for bit what [`Self::rotation`] and [`Self::translation`] gave.
+    pub fn restored(rotation: [[f64; 3]; 3], translation: [f64; 3]) -> Result<Self> {
+        let made = Self::new(rotation, translation)?;
+        let far = |i: usize, j: usize| (made.rotation[i][j] - rotation[i][j]).abs() > 1e-14;
+        if (0..9).any(|at| far(at / 3, at % 3)) { Ok(made) } else { Ok(Self { rotation, translation }) }
+    }
+
     /// From a 4×4 homogeneous matrix in row order; the last row must be 0 0 0 1.
     pub fn from_matrix(m: [[f64; 4]; 4]) -> Result<Self> {
         if m[3] != [0.0, 0.0, 0.0, 1.0] {

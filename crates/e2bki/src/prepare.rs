@@ -9,12 +9,14 @@ use crate::fuse::fuse;
 use crate::gate::passes;
 use crate::input::{Checked, EvidentialPoints, Frame, FrameReport, check_input};
 use crate::map::Batch;
+use crate::pose::Pose;
 use crate::timings::{Timings, timed};
 
 /// A frame made ready by [`Mapper::prepare`](crate::Mapper::prepare): its primitives, and the account of its points.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     classes: usize,
+    pub(crate) world_from_sensor: Pose,
     pub(crate) batch: Batch,
     /// Rows of the batch that passed the gate.
     pub(crate) rows: Vec<usize>,
@@ -47,7 +49,7 @@ impl Prepared {
             (batch, rows)
         });
         report.timings = time;
-        Ok(Self { classes, batch, rows, report, looked })
+        Ok(Self { classes, world_from_sensor: *pose, batch, rows, report, looked })
     }
 
     pub(crate) fn check(&self, classes: usize) -> Result<()> {

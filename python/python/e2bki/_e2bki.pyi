@@ -527,7 +527,9 @@ class Primitives:
 class Map:
     """A semantic map: insert frames, ask for beliefs. Several threads may use one map."""
 
-    def __new__(cls, classes: _Classes, *, config: Config | None = None) -> Map: ...
+    def __new__(
+        cls, classes: _Classes, *, config: Config | None = None, submaps: float | None = None, source: str = "drive"
+    ) -> Map: ...
     @overload
     def insert(self, points: Frame, /) -> FrameReport: ...
     @overload
@@ -566,8 +568,16 @@ class Map:
         max_uncertainty: float = 1.0,
     ) -> list[Path]:
         """Writes the map in the format of another program (see `EXPORTS`); returns the files written."""
-    def merge(self, other: Map) -> FrameReport:
-        """Adds all primitives of another map of the same classes."""
+    def submaps(self) -> list[Submap]:
+        """What every stretch of a drive added, if that is kept (`Map(..., submaps=20.0)`)."""
+    def begin_submap(self, source: str | None = None) -> None:
+        """The next frame begins a submap; with a source, of a drive of that name."""
+    def remove(self, *, submaps: Sequence[int] | None = None, source: str | None = None) -> SubmapChange:
+        """Takes submaps (ids) or all of a source out: the map is then exactly that of the others."""
+    def correct(self, poses: dict[int, Any]) -> SubmapChange:
+        """Moves submaps to corrected poses: {id: world_from_submap}, (4, 4) rigid motions."""
+    def merge(self, other: Map, *, trust: float = 1.0) -> FrameReport:
+        """Adds all primitives of another map of the same classes; trust is a factor of its log-evidence."""
     def remove_outside(self, low: ArrayLike, *, high: ArrayLike) -> int:
         """Forgets every primitive whose mean lies outside of a box (corners, metres); returns how many."""
     def copy(self) -> Map:
@@ -601,7 +611,7 @@ class Map:
         """Frames inserted so far."""
     @property
     def byte_size(self) -> dict[str, int]:
-        """Bytes held by "primitives", "index" and "voxels", and their "total"."""
+        """Bytes held by "primitives", "index", "voxels" and "submaps", and their "total"."""
     def __len__(self) -> int: ...
     def __bool__(self) -> Literal[True]: ...
 
@@ -636,6 +646,22 @@ class RollingMap:
     def __len__(self) -> int: ...
     def __bool__(self) -> Literal[True]: ...
 
+class Submap(TypedDict):
+    id: int
+    source: str
+    frames: int
+    sums: int
+    low: list[float]
+    high: list[float]
+    world_from_submap: NDArray[np.float64]
+    trust: float
+
+class SubmapChange(TypedDict):
+    submaps: int
+    altered: int
+    made: int
+    removed: int
+
 class MapInfo(TypedDict):
     classes: Classes
     config: Config
@@ -655,9 +681,13 @@ class Merged(TypedDict):
     primitives_before: int
     primitives: int
     sources: list[str]
+    submaps: int | None
 
-def load(path: _Path, *, region: tuple[ArrayLike, ArrayLike] | None = None) -> Map:
-    """Loads a map from a file or folder; of a file, only what beliefs in a region (two corners, metres) depend on."""
+def load(
+    path: _Path, *, region: tuple[ArrayLike, ArrayLike] | None = None, submaps: bool = False
+) -> Map:
+    """Loads a map from a file or folder; of a file, only what beliefs in a region (two corners, metres) depend on, or
+    also what its submaps added."""
 
 def import_npz(path: _Path) -> Map:
     """A map from the NumPy archive that `Map.export` wrote."""
@@ -678,6 +708,7 @@ def merge_files(
     world_from_map: Sequence[ArrayLike] | None = None,
     config: Config | None = None,
     allow_duplicates: bool = False,
+    trust: dict[str, float] | None = None,
 ) -> Merged:
     """Merges map files by class name into one file."""
 

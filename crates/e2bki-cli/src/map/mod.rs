@@ -7,6 +7,7 @@ pub(crate) mod live;
 mod method;
 mod report;
 mod source;
+mod submaps;
 mod write;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use clap::Args;
 use e2bki::config::{Field, fields};
+use e2bki::submaps::SubmapRule;
 use e2bki::{ClassSet, Config};
 use e2bki_data::{GroundTruth, LoadedFrame};
 use e2bki_store::{MapFile, WriteLock};
@@ -37,6 +39,8 @@ const AHEAD: usize = 3;
     e2bki map semantickitti/sequences/08 --semantics labels:predictions -o map.e2bki\n  \
     e2bki map kitti360 --semantics logits:espnetv2_pred --frames 3000..3025 -o map.ply\n  \
     e2bki map drive-2 --onto map.e2bki -o map.e2bki --save-every 1000\n  \
+    e2bki map drive --submaps 20 --source monday -o map.e2bki
+  \
     e2bki map rellis3d --every 5 --max-range 30 --json map.json\n  \
     e2bki map kitti360 --view --report map.html\n  \
     e2bki map kitti360 --view --beside s-bki\n  \
@@ -68,6 +72,13 @@ pub(crate) struct Options {
     /// Continue a saved map, with its own parameters
     #[arg(long, value_name = "MAP.e2bki")]
     onto: Option<PathBuf>,
+    /// Keep what every stretch of the drive adds, to take it out (`remove`) or move it (`correct`): its length in metres
+    /// (20), seconds (10s) or frames (50f)
+    #[arg(long, value_name = "LENGTH", value_parser = submaps::rule, requires = "out")]
+    submaps: Option<SubmapRule>,
+    /// Name of this drive in the map [default: a hash of the map; for submaps the name of the sequence]
+    #[arg(long, value_name = "NAME")]
+    source: Option<String>,
     /// Frame numbers: A..B (B excluded), A.., ..B or A [default: all]
     #[arg(long, value_name = "RANGE")]
     frames: Option<String>,
@@ -151,7 +162,7 @@ impl Options {
             }
             _ => {
                 let config = header.config.with(|c| c.run.threads = threads);
-                method::Map::Primitives(Box::new(MapFile::open(path)?.load_as(config, |_| true)?))
+                method::Map::Primitives(Box::new(MapFile::open(path)?.load_as_kept(config)?))
             }
         };
         Ok((map, header.sources))
@@ -187,7 +198,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             dataset.id(dataset.len() - 1).unwrap_or(0)
         );
     }
-    let (mut map, sources) = options.begin(dataset.classes(), &config)?;
+    let (mut map, mut sources) = options.begin(dataset.classes(), &config)?;
+    sources.extend(options.source.clone());
+    match &mut map {
+        method::Map::Primitives(map) => {
+            submaps::begin(map, options.submaps, options.source.as_deref().unwrap_or(dataset.sequence()))?;
+        }
+        _ if options.submaps.is_some() => {
+            bail!("--submaps keeps sums of E2-BKI in memory; remove --method and --memory")
+        }
+        _ => {}
+    }
     let config = map.config().cloned().unwrap_or(config);
     let mut keeper = keep::Keeper::new((options.out.as_deref(), lock), options.save_every.map(|n| n as usize), sources);
     for note in dataset.notes() {
@@ -222,6 +243,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         };
         let next = frames.peek().and_then(|next| next.as_ref().ok()).map(LoadedFrame::frame);
         account.waited += waiting.elapsed();
+        if let method::Map::Primitives(map) = &mut map {
+            submaps::name_frame(map, &frame)?;
+        }
         let report = match map.insert_ahead(&frame.frame(), next.as_ref(), &mut prepared) {
             Ok(report) => report,
             Err(error) => {

@@ -1,6 +1,7 @@
 //! Parsers of bytes and text. Each takes any input whatsoever and answers with a value or a [`Flaw`](crate::Flaw):
 //! sizes that a file declares are checked against the bytes that are there before anything is allocated.
 
+mod g2o;
 mod grid;
 mod keyed;
 mod las;

@@ -1,11 +1,12 @@
 //! Pose files: KITTI (12 numbers a line), TUM (time, position, quaternion), KITTI-360 (frame number and 12 or 16
-//! numbers), PandaSet (JSON). A line that is not right is named.
+//! numbers), g2o (vertices), PandaSet (JSON). A line that is not right is named.
 
 use std::collections::BTreeMap;
 
 use e2bki::Pose;
 
 use super::Parsed;
+use super::g2o::{g2o_poses, is_g2o};
 use super::keyed::row;
 use super::transforms::{from_quaternion, rigid};
 use crate::error::Flaw;
@@ -32,6 +33,9 @@ pub fn indexed_poses(text: &str) -> Parsed<BTreeMap<u64, Pose>> {
 /// Poses in whichever of the forms the first line has; `#` starts a comment line.
 pub fn pose_rows(text: &str) -> Parsed<PoseRows> {
     let text = text.trim_end();
+    if is_g2o(text) {
+        return g2o_poses(text).map(PoseRows::ByFrame);
+    }
     let mut columns = None;
     let (mut by_line, mut by_frame, mut by_time) = (Vec::new(), BTreeMap::new(), Vec::new());
     for (i, line) in text.lines().enumerate() {

@@ -8,7 +8,7 @@ const RUNS: usize = 4;
 const RUN: usize = BLOCK / RUNS;
 
 /// Appends the encoded values.
-pub(super) fn encode(values: &[i64], bytes: &mut Vec<u8>) {
+pub(crate) fn encode(values: &[i64], bytes: &mut Vec<u8>) {
     varint(bytes, BLOCK as u64);
     varint(bytes, RUNS as u64);
     varint(bytes, values.len() as u64);
@@ -53,7 +53,7 @@ fn pack(values: &[u64], width: u32, bytes: &mut Vec<u8>) {
 }
 
 /// Decodes exactly `count` values from exactly these bytes.
-pub(super) fn decode(mut bytes: &[u8], count: usize) -> Result<Vec<i64>, &'static str> {
+pub(crate) fn decode(mut bytes: &[u8], count: usize) -> Result<Vec<i64>, &'static str> {
     let header = [take_varint(&mut bytes)?, take_varint(&mut bytes)?, take_varint(&mut bytes)?];
     if header != [BLOCK as u64, RUNS as u64, count as u64] {
         return Err("it does not hold as many values as the tile has rows");

@@ -25,21 +25,22 @@ mod tile;
 mod write;
 
 pub use check::{Checked, check};
+pub(crate) use delta::{decode as delta_decode, encode as delta_encode};
 pub(crate) use header::TILE_M;
 pub use header::{Header, TileInfo};
 pub use read::{MapFile, load, load_region};
-pub(crate) use record::{unwrap_manifest, wrap_manifest};
+pub(crate) use record::{unwrap_manifest, unwrap_part, wrap_manifest, wrap_part};
 pub use recover::{Recovered, recover};
 pub(crate) use tile::tile_of;
 #[cfg(test)]
 pub(crate) use write::save_on;
-pub(crate) use write::{grouped, save_states, save_tiles, write_map};
-pub use write::{save, save_with};
+pub(crate) use write::{grouped, save_tiles, write_map};
+pub use write::{save, save_under, save_with};
 
 /// Four bytes at both ends of a Parquet file.
 const MAGIC: [u8; 4] = *b"PAR1";
 
 /// Hash of every checked part.
-fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytes)
 }

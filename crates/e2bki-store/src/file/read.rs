@@ -166,6 +166,14 @@ impl MapFile {
         self.load_as(config, |tile| tile.matters_in(low, high))
     }
 
+    /// The whole map with another configuration, and with what its submaps added if that is kept beside it.
+    pub fn load_as_kept(&mut self, config: Config) -> Result<Mapper> {
+        let mut map = self.load_as(config, |_| true)?;
+        let path = self.path.clone();
+        crate::submaps::restore_if_kept(&mut map, &path, self)?;
+        Ok(map)
+    }
+
     /// Tiles as a map with another configuration, as one without live voxels to spare the time for them.
     pub fn load_as(&mut self, config: Config, wanted: impl Fn(&TileInfo) -> bool) -> Result<Mapper> {
         let Header { classes, frames, next_id, .. } = self.header.clone();

@@ -19,6 +19,7 @@ pub(super) const TILE: [u8; 4] = *b"TILE";
 pub(super) const FREE: [u8; 4] = *b"FREE";
 pub(super) const INDEX: [u8; 4] = *b"INDX";
 const MANIFEST: [u8; 4] = *b"MANI";
+const PART: [u8; 4] = *b"PART";
 
 /// A record around some bytes.
 pub(super) fn wrap(kind: [u8; 4], bytes: &[u8]) -> Vec<u8> {
@@ -78,11 +79,26 @@ pub(crate) fn wrap_manifest(text: &[u8]) -> Vec<u8> {
 
 /// The text of a manifest.
 pub(crate) fn unwrap_manifest(bytes: &[u8]) -> Result<&[u8], String> {
+    unwrap(MANIFEST, bytes)
+}
+
+/// What a submap added: a record that is a file.
+pub(crate) fn wrap_part(bytes: &[u8]) -> Vec<u8> {
+    wrap(PART, bytes)
+}
+
+/// The bytes of what a submap added.
+pub(crate) fn unwrap_part(bytes: &[u8]) -> Result<&[u8], String> {
+    unwrap(PART, bytes)
+}
+
+/// The bytes of a record that is a file.
+fn unwrap(kind: [u8; 4], bytes: &[u8]) -> Result<&[u8], String> {
     let (prefix, text) = bytes.split_first_chunk::<PREFIX>().ok_or("it is too short")?;
-    let len = declared(prefix, MANIFEST)?;
+    let len = declared(prefix, kind)?;
     if len != text.len() {
         return Err(format!("it has {} bytes instead of {len}", text.len()));
     }
-    verify(prefix, MANIFEST, text)?;
+    verify(prefix, kind, text)?;
     Ok(text)
 }

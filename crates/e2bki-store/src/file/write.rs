@@ -15,6 +15,7 @@ use super::{MAGIC, hash, record};
 use crate::atomic::{write_atomically, write_atomically_on};
 use crate::disk::{SharedDisk, real};
 use crate::error::{Error, Result};
+use crate::submaps::{Beside, map_hash};
 
 /// Row groups that are encoded at the same time: enough for all cores, few enough to fit in memory.
 const AT_ONCE: usize = 16;
@@ -48,7 +49,13 @@ pub(crate) fn save_on(disk: &SharedDisk, map: &Mapper, sources: &[String], path:
     let states = |group: &&[Placed<'_>]| {
         Ok((group[0].0, Cow::Owned(group.iter().map(|(_, primitive)| primitive.state()).collect::<Vec<_>>())))
     };
-    write_atomically_on(disk, path, |out| write_map(out, path, &header, &groups, states))?;
+    let beside = Beside::write(map, path)?;
+    let hash = write_atomically_on(disk, path, |out| {
+        let hash = map_hash(&header, &write_map(out, path, &header, &groups, states)?);
+        beside.iter().try_for_each(|beside| beside.commit(hash))?;
+        Ok(hash)
+    })?;
+    beside.iter().for_each(|beside| beside.sweep(hash));
     Ok(header)
 }
 
@@ -127,6 +134,21 @@ pub(crate) fn save_states(header: &Header, states: Vec<PrimitiveState>, path: &P
     write_atomically(path, |out| {
         write_map(out, path, header, &groups, |(tile, states)| Ok((*tile, Cow::Borrowed(states.as_slice()))))
     })
+}
+
+/// Saves a map under a header other than its own, with its submaps.
+pub fn save_under(header: &Header, map: &Mapper, path: &Path) -> Result<()> {
+    let groups = grouped(map.states().collect());
+    let beside = Beside::write(map, path)?;
+    let hash = write_atomically(path, |out| {
+        let tiles =
+            write_map(out, path, header, &groups, |(tile, states)| Ok((*tile, Cow::Borrowed(states.as_slice()))))?;
+        let hash = map_hash(header, &tiles);
+        beside.iter().try_for_each(|beside| beside.commit(hash))?;
+        Ok(hash)
+    })?;
+    beside.iter().for_each(|beside| beside.sweep(hash));
+    Ok(())
 }
 
 /// Writes a map whose row groups are made when they are needed.

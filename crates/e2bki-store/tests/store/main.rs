@@ -13,4 +13,5 @@ mod killed;
 mod merging;
 mod resume;
 mod rolling;
+mod submaps;
 mod writers;

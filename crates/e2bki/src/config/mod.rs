@@ -8,6 +8,7 @@ mod confusion;
 mod field;
 mod fields;
 mod presets;
+mod sum;
 mod text;
 
 pub use choices::{

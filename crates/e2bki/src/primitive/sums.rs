@@ -79,6 +79,25 @@ impl Sums {
         self.settle();
     }
 
+    /// Adds a multiple of another primitive's sums about the corner that these are about, where they stay: what is
+    /// taken out may leave nothing that has a mean.
+    pub(crate) fn add_times(&mut self, other: &Self, factor: f64) {
+        let other = other.moved_to(self.origin);
+        self.weight += factor * other.weight;
+        for i in 0..3 {
+            self.first[i] += factor * other.first[i];
+        }
+        for i in 0..6 {
+            self.second[i] += factor * other.second[i];
+        }
+        self.range += factor * other.range;
+    }
+
+    /// Whether there is nothing in any sum.
+    pub(crate) fn is_zero(&self) -> bool {
+        self.first.iter().chain(&self.second).chain([&self.weight, &self.range]).all(|v| *v == 0.0)
+    }
+
     /// Moves the origin to the block of the mean, so that equal points have equal sums however they came together.
     pub fn settle(&mut self) {
         let block = block_of(self.mean());

@@ -1,0 +1,140 @@
+//! `e2bki correct`: submaps moved to where a pose graph or a loop closure says they are.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use e2bki::submaps::Submaps;
+use e2bki::{Mapper, Pose};
+use e2bki_data::parse::{PoseRows, pose_rows};
+
+use crate::{submaps, table};
+
+/// Farthest that the time of a pose may be from that of its frame, seconds.
+const SAME_TIME_S: f64 = 0.005;
+
+/// What the poses of a file are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Per {
+    /// Frames, by the numbers they have in the dataset.
+    Frame,
+    /// Submaps: the pose of the first frame of each, by its id.
+    Submap,
+}
+
+/// Move the submaps of a map to corrected poses
+#[derive(Args)]
+#[command(after_help = "Examples:\n  e2bki correct loop.e2bki --poses optimised.txt -o corrected.e2bki\n  \
+    e2bki correct loop.e2bki --poses graph.g2o --per submap -o corrected.e2bki\n\n\
+    Poses are world_from_sensor, as the frames had them when they were mapped: TUM (time x y z qx qy qz qw), KITTI (12\n\
+    numbers a line), with frame numbers (13 or 17 numbers), or g2o (VERTEX_SE3:QUAT). TUM poses belong to frames by their\n\
+    times where frames have times, else the first is of frame 0, as in KITTI's files. A submap moves as one piece, by\n\
+    the motion of the middle one of its frames. Corrections start from how the map was inserted: they do not add up,\n\
+    and the first poses give the first map again.")]
+pub(crate) struct Options {
+    /// Map file with submaps
+    map: PathBuf,
+    /// Corrected poses
+    #[arg(long, value_name = "FILE")]
+    poses: PathBuf,
+    /// What the poses are of
+    #[arg(long, value_enum, default_value_t = Per::Frame)]
+    per: Per,
+    /// Correct the submaps of this drive only
+    #[arg(long, value_name = "NAME")]
+    source: Option<String>,
+    /// Map file to write; it may be the same
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let name = options.poses.display();
+    let text = std::fs::read_to_string(&options.poses).with_context(|| format!("cannot read {name}"))?;
+    let rows = pose_rows(&text).with_context(|| format!("{name}"))?;
+    let (mut map, header) = submaps::load(&options.map)?;
+    let poses = by_submap(&map, rows, options).with_context(|| format!("{name}"))?;
+    let done = map.correct(&poses)?;
+    let farthest = farthest(&map);
+    submaps::save(&map, &header, &options.out)?;
+    table::print(&[
+        vec!["wrote".into(), options.out.display().to_string()],
+        vec!["submaps moved".into(), done.submaps.to_string()],
+        vec!["farthest from where it was inserted, metres".into(), format!("{farthest:.3}")],
+        vec!["primitives altered".into(), done.altered.to_string()],
+        vec!["primitives made".into(), done.made.to_string()],
+        vec!["primitives removed".into(), done.removed.to_string()],
+    ])
+}
+
+/// Poses of submaps by their ids.
+fn by_submap(map: &Mapper, rows: PoseRows, options: &Options) -> Result<BTreeMap<u32, Pose>> {
+    let Some(all) = map.submaps() else { bail!("the map keeps no submaps") };
+    if options.per == Per::Submap {
+        let ids: Vec<u32> = match &options.source {
+            Some(source) => all.of_source(source)?,
+            None => all.iter().map(|submap| submap.id()).collect(),
+        };
+        let in_order = |poses: Vec<Pose>| {
+            if poses.len() != ids.len() {
+                bail!("{} poses for {} submaps; `e2bki submaps` lists them", poses.len(), ids.len());
+            }
+            Ok(ids.iter().copied().zip(poses).collect())
+        };
+        return match rows {
+            PoseRows::ByLine(poses) => in_order(poses),
+            PoseRows::ByTime(poses) => in_order(poses.into_iter().map(|(_, pose)| pose).collect()),
+            PoseRows::ByFrame(poses) => poses
+                .into_iter()
+                .map(|(id, pose)| Ok((u32::try_from(id).with_context(|| format!("there is no submap {id}"))?, pose)))
+                .collect(),
+        };
+    }
+    let mut sources: Vec<&str> = all.iter().map(|submap| submap.source()).collect();
+    sources.sort_unstable();
+    sources.dedup();
+    if options.source.is_none() && sources.len() > 1 {
+        bail!(
+            "the map is of several drives ({}), and frames are numbered in each: add --source NAME",
+            sources.join(", ")
+        );
+    }
+    let poses: BTreeMap<u64, Pose> = match rows {
+        PoseRows::ByFrame(poses) => poses,
+        PoseRows::ByLine(poses) => (0..).zip(poses).collect(),
+        PoseRows::ByTime(poses) => by_time(all, poses, options.source.as_deref())?,
+    };
+    Ok(all.poses_by_frames(options.source.as_deref(), &poses)?)
+}
+
+/// Poses of frames by their numbers, found by time; in order where no frame has a time.
+fn by_time(all: &Submaps, mut poses: Vec<(f64, Pose)>, source: Option<&str>) -> Result<BTreeMap<u64, Pose>> {
+    let wanted = all.iter().filter(|submap| source.is_none_or(|source| submap.source() == source));
+    let frames: Vec<(u64, f64)> =
+        wanted.flat_map(|submap| submap.frames()).filter_map(|frame| Some((frame.number, frame.time?))).collect();
+    if frames.is_empty() {
+        return Ok((0..).zip(poses.into_iter().map(|(_, pose)| pose)).collect());
+    }
+    poses.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let nearest = |(number, time): (u64, f64)| {
+        let after = poses.partition_point(|(other, _)| *other < time);
+        let near = poses[after.saturating_sub(1)..].iter().take(2);
+        let best = near.min_by(|a, b| (a.0 - time).abs().total_cmp(&(b.0 - time).abs()))?;
+        ((best.0 - time).abs() <= SAME_TIME_S).then_some((number, best.1))
+    };
+    let found: BTreeMap<u64, Pose> = frames.iter().copied().filter_map(nearest).collect();
+    if found.is_empty() {
+        bail!("no pose has the time of a frame, to {SAME_TIME_S} s; frames begin at {} s", frames[0].1);
+    }
+    Ok(found)
+}
+
+fn farthest(map: &Mapper) -> f64 {
+    let submaps = map.submaps().into_iter().flat_map(|submaps| submaps.iter());
+    let moved = submaps.map(|submap| {
+        let (a, b) = (submap.pose().translation(), submap.anchor().translation());
+        (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt()
+    });
+    moved.fold(0.0, f64::max)
+}

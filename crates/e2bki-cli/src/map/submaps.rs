@@ -1,0 +1,53 @@
+//! `map --submaps`: which stretches of the drive are kept apart.
+
+use anyhow::{Context, Result, bail};
+use e2bki::Mapper;
+use e2bki::submaps::SubmapRule;
+use e2bki_data::LoadedFrame;
+
+/// A rule such as `20` (metres), `10s` or `50f` (frames).
+pub(crate) fn rule(text: &str) -> Result<SubmapRule, String> {
+    let wrong = || format!("`{text}` is no length of submaps; write metres (20), seconds (10s) or frames (50f)");
+    let number = |text: &str| text.parse::<f64>().map_err(|_| wrong());
+    if let Some(seconds) = text.strip_suffix('s') {
+        return Ok(SubmapRule::Seconds(number(seconds)?));
+    }
+    if let Some(frames) = text.strip_suffix('f') {
+        return Ok(SubmapRule::Frames(frames.parse().map_err(|_| wrong())?));
+    }
+    Ok(SubmapRule::Metres(number(text.strip_suffix('m').unwrap_or(text))?))
+}
+
+/// Lets a map keep its submaps, if that is asked for or it does already.
+pub(crate) fn begin(map: &mut Mapper, rule: Option<SubmapRule>, source: &str) -> Result<()> {
+    if let Some(rule) = rule.or_else(|| map.submaps().map(|_| SubmapRule::Called)) {
+        map.keep_submaps(rule, source).context("--submaps (--set RECORD.NAME=VALUE changes a parameter)")?;
+    }
+    Ok(())
+}
+
+/// Says which frame comes next. Its time is that of its file's name, as in folders whose files are named so.
+pub(crate) fn name_frame(map: &mut Mapper, frame: &LoadedFrame) -> Result<()> {
+    let time = Some(&frame.name).filter(|name| name.contains('.')).and_then(|name| name.parse::<f64>().ok());
+    if time.is_none() && map.submaps().is_some_and(|submaps| matches!(submaps.rule(), SubmapRule::Seconds(_))) {
+        bail!("--submaps in seconds needs frames that are named by their times; give metres (20) or frames (50f)");
+    }
+    map.name_next_frame(frame.id, time);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_units() {
+        assert_eq!(rule("20"), Ok(SubmapRule::Metres(20.0)));
+        assert_eq!(rule("7.5m"), Ok(SubmapRule::Metres(7.5)));
+        assert_eq!(rule("10s"), Ok(SubmapRule::Seconds(10.0)));
+        assert_eq!(rule("50f"), Ok(SubmapRule::Frames(50)));
+        for wrong in ["", "s", "1.5f", "ten", "10 km", "-3f"] {
+            assert!(rule(wrong).unwrap_err().contains("write metres"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The difference that submaps make, put into the map: every primitive that it concerns is changed once.
+
+use rayon::prelude::*;
+
+use super::part::{Key, Part};
+use crate::error::{Error, Result};
+use crate::fold::in_cell;
+use crate::map::{Batch, Core, PrimitiveSet};
+use crate::primitive::Sums;
+
+/// Keys that one task looks at.
+const AT_ONCE: usize = 2048;
+
+/// What is to be done to a set.
+#[derive(Default)]
+pub(super) struct Change {
+    /// Differences to primitives that stay, and these.
+    altered: Batch,
+    slots: Vec<u32>,
+    /// Primitives that are new.
+    fresh: Batch,
+    /// Primitives of which nothing is left.
+    gone: Vec<u32>,
+}
+
+/// A row of a part: those below `taken` are taken out, the others added.
+type Row = (Key, u32, u32);
+
+impl Change {
+    /// Looks at what taking some parts out and adding others does, without doing it. Fails if more would be taken out
+    /// than there is.
+    pub(super) fn new(set: &PrimitiveSet, taken: &[&Part], added: &[&Part], side: f64) -> Result<Self> {
+        let parts: Vec<&Part> = taken.iter().chain(added).copied().collect();
+        let rows_of = |(number, part): (usize, &&Part)| {
+            part.keys.iter().enumerate().map(move |(row, key)| (*key, number as u32, row as u32)).collect::<Vec<Row>>()
+        };
+        let mut rows: Vec<Row> = parts.iter().enumerate().flat_map(rows_of).collect();
+        rows.par_sort_unstable();
+        let groups: Vec<&[Row]> = rows.chunk_by(|a, b| a.0 == b.0).collect();
+        let look = |groups: &[&[Row]]| {
+            let mut change = Self::default();
+            groups.iter().try_for_each(|rows| change.look(set, &parts, taken.len(), rows, side))?;
+            Ok(change)
+        };
+        let pieces: Vec<Result<Self>> = groups.par_chunks(AT_ONCE).map(look).collect();
+        let mut whole = Self::default();
+        for piece in pieces {
+            whole.append(piece?);
+        }
+        Ok(whole)
+    }
+
+    fn append(&mut self, mut other: Self) {
+        for (to, from) in [(&mut self.altered, &mut other.altered), (&mut self.fresh, &mut other.fresh)] {
+            to.cores.append(&mut from.cores);
+            to.log_evidence.append(&mut from.log_evidence);
+        }
+        self.slots.append(&mut other.slots);
+        self.gone.append(&mut other.gone);
+    }
+
+    /// What all rows of one key do together.
+    fn look(&mut self, set: &PrimitiveSet, parts: &[&Part], taken: usize, rows: &[Row], side: f64) -> Result<()> {
+        let Key { cell, label } = rows[0].0;
+        let classes = set.classes();
+        let of = |(_, part, row): &Row| (parts[*part as usize], *row as usize);
+        let (part, row) = of(&rows[0]);
+        // About one corner throughout: a difference may have no mean to be about.
+        let mut sums = Sums::about(part.sums[row].origin);
+        let mut log_evidence = vec![0.0; classes];
+        for row in rows {
+            let sign = if (row.1 as usize) < taken { -1.0 } else { 1.0 };
+            let (part, row) = of(row);
+            sums.add_times(&part.sums[row], sign);
+            let values = log_evidence.iter_mut().zip(part.log_evidence(row));
+            values.for_each(|(sum, value)| *sum += sign * value);
+        }
+        if sums.is_zero() && log_evidence.iter().all(|v| *v == 0.0) {
+            return Ok(());
+        }
+        let missing = || {
+            let at = cell.map(|v| (f64::from(v) + 0.5) * side);
+            Error::Unsupported(format!(
+                "the map does not hold what its submaps added around {at:.2?}: primitives were taken out of it in \
+                 another way, or the submaps are of another map; nothing was changed"
+            ))
+        };
+        let Some(slot) = in_cell(set, cell, label, side) else {
+            if sums.weight < 1.0 || log_evidence.iter().any(|v| *v < 0.0) {
+                return Err(missing());
+            }
+            sums.settle();
+            self.fresh.cores.push(Core::of_sums(sums));
+            self.fresh.log_evidence.append(&mut log_evidence);
+            return Ok(());
+        };
+        let mut left = set.core(slot).sums;
+        left.add_times(&sums, 1.0);
+        let mut evidence = set.log_evidence(slot).iter().zip(&log_evidence).map(|(a, b)| a + b);
+        if left.weight == 0.0 {
+            if !left.is_zero() || evidence.any(|v| v != 0.0) {
+                return Err(missing());
+            }
+            self.gone.push(slot);
+            return Ok(());
+        }
+        if left.weight < 0.0 || left.range < 0.0 || evidence.any(|v| v < 0.0) {
+            return Err(missing());
+        }
+        self.altered.cores.push(Core::of_sums(sums));
+        self.altered.log_evidence.append(&mut log_evidence);
+        self.slots.push(slot);
+        Ok(())
+    }
+
+    /// Primitives that are altered, made and removed.
+    pub(super) fn counts(&self) -> (usize, usize, usize) {
+        (self.slots.len(), self.fresh.cores.len(), self.gone.len())
+    }
+
+    /// Does it.
+    pub(super) fn apply(mut self, set: &mut PrimitiveSet) {
+        let pairs: Vec<(u32, usize)> = self.slots.iter().copied().zip(0..).collect();
+        set.begin();
+        set.fold(&pairs, &self.altered);
+        self.fresh.judge(set.classes(), set.recipe().correlation);
+        set.insert(&self.fresh, 0..self.fresh.cores.len());
+        // Last, so that no slot is used again before all are done with.
+        self.gone.iter().for_each(|slot| set.remove(*slot));
+    }
+}

@@ -1,0 +1,301 @@
+//! What a user of a map does with its submaps.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::change::Change;
+use super::ledger::Submaps;
+use super::part::Part;
+use super::record::Submap;
+use super::rule::SubmapRule;
+use super::trust::Trust;
+use crate::error::{Error, Result};
+use crate::mapper::Mapper;
+use crate::pose::Pose;
+use crate::state::PrimitiveState;
+
+/// What a change of submaps did to the map.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SubmapChange {
+    /// Submaps that were taken out or moved.
+    pub submaps: usize,
+    /// Primitives that were altered.
+    pub altered: usize,
+    /// Primitives that are new.
+    pub made: usize,
+    /// Primitives of which nothing is left.
+    pub removed: usize,
+}
+
+impl Mapper {
+    /// From now on keeps what every submap adds, so that it can be taken out or moved. What the map holds already is a
+    /// submap of its own. On a map that keeps submaps the next frame begins one, of this source and by this rule.
+    ///
+    /// Fails if the map is not a sum of what its frames add, as with pruning or merging by distance.
+    ///
+    /// ```
+    /// # use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics, submaps::SubmapRule};
+    /// let config = Config::default().with(|c| c.refinement.prune = false);
+    /// let mut map = Mapper::new(ClassSet::from_names(["ground", "tree"])?, config)?;
+    /// map.keep_submaps(SubmapRule::Metres(20.0), "monday")?;
+    /// # let frame = |x| Frame {
+    /// #     points: &[[2.5, 0.1, 0.1], [2.6, 0.1, 0.1]],
+    /// #     semantics: Semantics::Labels(&[1, 1]),
+    /// #     world_from_sensor: Pose::from_translation([x, 0.0, 0.0]).unwrap(),
+    /// # };
+    /// for x in [0.0, 10.0, 20.0, 30.0] {
+    ///     map.insert(&frame(x))?;
+    /// }
+    /// assert_eq!(map.submaps().unwrap().len(), 2);
+    /// // A pose graph found that the second one is half a metre to the left.
+    /// map.correct(&[(1, Pose::from_translation([20.0, 0.5, 0.0])?)].into())?;
+    /// assert_eq!(map.query(&[[22.55, 0.6, 0.1]]).get(0).label(), Some(1));
+    /// map.remove_submaps(&[1])?;
+    /// assert_eq!(map.frames(), 2);
+    /// # Ok::<(), e2bki::Error>(())
+    /// ```
+    pub fn keep_submaps(&mut self, rule: SubmapRule, source: &str) -> Result<()> {
+        rule.check()?;
+        if let Some(reason) = self.config().not_a_sum() {
+            return Err(Error::Unsupported(format!(
+                "submaps cannot be kept: {reason}; what a frame adds must not depend on the rest of the map"
+            )));
+        }
+        if let Some(submaps) = &mut self.submaps {
+            submaps.follow(rule, source);
+            return Ok(());
+        }
+        let (classes, side) = (self.classes().len(), self.config().clustering.cell_size);
+        let mut submaps = Submaps::new(classes, side, rule, source);
+        if !self.is_empty() || self.frames > 0 {
+            let submap = whole_as_one(self, source)?;
+            submaps.append([submap]);
+        }
+        self.submaps = Some(Box::new(submaps));
+        Ok(())
+    }
+
+    /// The submaps, if they are kept.
+    pub fn submaps(&self) -> Option<&Submaps> {
+        self.submaps.as_deref()
+    }
+
+    /// Forgets what every submap added; the map stays as it is.
+    pub fn forget_submaps(&mut self) {
+        self.submaps = None;
+    }
+
+    /// The next frame begins a submap.
+    pub fn begin_submap(&mut self) -> Result<()> {
+        self.kept_mut()?.close();
+        Ok(())
+    }
+
+    /// Says the number in the drive and the time (seconds) of the next frame that is inserted, by which corrected poses
+    /// are found. Frames are counted where it is not said.
+    pub fn name_next_frame(&mut self, number: u64, time: Option<f64>) {
+        if let Some(submaps) = &mut self.submaps {
+            submaps.next_frame = Some((number, time.filter(|time| time.is_finite())));
+        }
+    }
+
+    /// Takes submaps out: the map is then, byte for byte, the one of the other submaps. On an error it is unchanged.
+    pub fn remove_submaps(&mut self, ids: &[u32]) -> Result<SubmapChange> {
+        let submaps = self.kept()?;
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
+        ids.dedup();
+        let gone = ids.iter().map(|id| submaps.known(*id)).collect::<Result<Vec<&Submap>>>()?;
+        let frames: u64 = gone.iter().map(|submap| submap.frame_count).sum();
+        let taken = gone.par_iter().map(|submap| submap.placed()).collect::<Result<Vec<_>>>()?;
+        let change = self.look_at(&taken, &[])?;
+        let done = SubmapChange { submaps: ids.len(), ..SubmapChange::of(&change) };
+        drop(taken);
+        let submaps = self.kept_mut()?;
+        submaps.close();
+        submaps.all.retain(|submap| ids.binary_search(&submap.id).is_err());
+        self.make(change);
+        self.frames = self.frames.saturating_sub(frames);
+        Ok(done)
+    }
+
+    /// Moves submaps to corrected poses, each that of the submap's first frame. What they added is moved from where it
+    /// was inserted, however often they are corrected: nothing degrades, and the first pose gives the first map again,
+    /// byte for byte. On an error the map is unchanged.
+    pub fn correct(&mut self, poses: &BTreeMap<u32, Pose>) -> Result<SubmapChange> {
+        self.revise(poses.iter().map(|(id, pose)| (*id, Some(*pose), None)).collect())
+    }
+
+    /// As [`Self::correct`], from the corrected poses of frames by their numbers, of one source or of all.
+    ///
+    /// A submap is moved as one piece, by the motion of the middle one of its frames that have a corrected pose: what
+    /// drift there is within a submap is then half to either side. Fails if a submap of the source has no such frame.
+    pub fn correct_frames(&mut self, source: Option<&str>, poses: &BTreeMap<u64, Pose>) -> Result<SubmapChange> {
+        self.correct(&self.kept()?.poses_by_frames(source, poses)?)
+    }
+
+    /// Makes submaps count more or less: a factor of their log-evidence. On an error the map is unchanged.
+    pub fn trust_submaps(&mut self, ids: &[u32], trust: Trust) -> Result<SubmapChange> {
+        self.revise(ids.iter().map(|id| (*id, None, Some(trust))).collect())
+    }
+
+    fn revise(&mut self, news: Vec<(u32, Option<Pose>, Option<Trust>)>) -> Result<SubmapChange> {
+        let submaps = self.kept()?;
+        let mut revised = Vec::new();
+        for (id, pose, trust) in news {
+            let submap = submaps.known(id)?;
+            let (pose, trust) = (pose.unwrap_or(submap.pose), trust.unwrap_or(submap.trust));
+            if (pose, trust) != (submap.pose, submap.trust) {
+                revised.push((submap, pose, trust));
+            }
+        }
+        let before = revised.par_iter().map(|(submap, ..)| submap.placed()).collect::<Result<Vec<_>>>()?;
+        let after = revised
+            .par_iter()
+            .map(|(submap, pose, trust)| submap.placed_at(pose, *trust))
+            .collect::<Result<Vec<_>>>()?;
+        let change = self.look_at(&before, &after)?;
+        drop((before, after));
+        let done = SubmapChange { submaps: revised.len(), ..SubmapChange::of(&change) };
+        let news: Vec<(u32, Pose, Trust)> =
+            revised.iter().map(|(submap, pose, trust)| (submap.id, *pose, *trust)).collect();
+        let submaps = self.kept_mut()?;
+        // What comes is inserted with corrected poses, and must not be moved along.
+        submaps.close();
+        for (id, pose, trust) in news {
+            if let Ok(at) = submaps.all.binary_search_by_key(&id, |submap| submap.id) {
+                (submaps.all[at].pose, submaps.all[at].trust) = (pose, trust);
+            }
+        }
+        self.make(change);
+        Ok(done)
+    }
+
+    /// Gives a map back the submaps that it was saved with. Fails, and leaves the map without, if they are not its sum.
+    pub fn restore_submaps(&mut self, submaps: Vec<Submap>, next_id: u32) -> Result<()> {
+        let (classes, side) = (self.classes().len(), self.config().clustering.cell_size);
+        if let Some(reason) = self.config().not_a_sum() {
+            return Err(Error::Unsupported(format!("this map has no submaps: {reason}")));
+        }
+        let mut kept = Submaps::new(classes, side, SubmapRule::Called, "");
+        for submap in submaps {
+            let bad = |what: String| Err(Error::Submap { id: submap.id, what });
+            let part = submap.part();
+            if part.classes() != classes {
+                return bad(format!("it has {} classes, and the map {classes}", part.classes()));
+            }
+            if part.side() != side {
+                return bad(format!("its cubes are {} m wide, and the map's {side} m", part.side()));
+            }
+            if kept.all.last().is_some_and(|last| last.id >= submap.id) || submap.id >= next_id {
+                return bad("its id is not above the one before and below the next free one".into());
+            }
+            drop(part);
+            kept.all.push(submap);
+        }
+        kept.next_id = next_id;
+        self.submaps = Some(Box::new(kept));
+        Ok(())
+    }
+
+    /// The submaps of a map that is about to be added to this one, if this one keeps submaps.
+    pub(crate) fn submaps_of_other(&self, other: &Self) -> Result<Vec<Submap>> {
+        if self.submaps.is_none() {
+            return Ok(Vec::new());
+        }
+        let (ours, theirs) = (self.config().clustering.cell_size, other.config().clustering.cell_size);
+        if ours != theirs || other.config().not_a_sum().is_some() {
+            return Err(Error::Merge(format!(
+                "the first keeps submaps, which the other cannot be: its cubes are {theirs} m wide (the first's {ours} \
+                 m){}",
+                other.config().not_a_sum().map_or(String::new(), |reason| format!(", and {reason}"))
+            )));
+        }
+        match &other.submaps {
+            Some(submaps) => Ok(submaps.all.clone()),
+            None => Ok(vec![whole_as_one(other, "merged")?]),
+        }
+    }
+
+    /// Takes over submaps that were added to the map.
+    pub(crate) fn take_over(&mut self, theirs: Vec<Submap>) {
+        if let Some(submaps) = &mut self.submaps {
+            submaps.append(theirs);
+        }
+    }
+
+    fn look_at(&self, taken: &[Cow<'_, Part>], added: &[Cow<'_, Part>]) -> Result<Change> {
+        let side = self.config().clustering.cell_size;
+        let taken: Vec<&Part> = taken.iter().map(AsRef::as_ref).collect();
+        let added: Vec<&Part> = added.iter().map(AsRef::as_ref).collect();
+        self.run(|| Change::new(&self.set, &taken, &added, side))
+    }
+
+    fn make(&mut self, change: Change) {
+        self.run_mut(|map| {
+            change.apply(&mut map.set);
+            map.refresh();
+        });
+    }
+
+    fn kept(&self) -> Result<&Submaps> {
+        self.submaps.as_deref().ok_or_else(no_submaps)
+    }
+
+    fn kept_mut(&mut self) -> Result<&mut Submaps> {
+        self.submaps.as_deref_mut().ok_or_else(no_submaps)
+    }
+}
+
+impl SubmapChange {
+    fn of(change: &Change) -> Self {
+        let (altered, made, removed) = change.counts();
+        Self { submaps: 0, altered, made, removed }
+    }
+}
+
+impl Submaps {
+    /// Poses of submaps from the corrected poses of their frames; see [`Mapper::correct_frames`].
+    pub fn poses_by_frames(&self, source: Option<&str>, poses: &BTreeMap<u64, Pose>) -> Result<BTreeMap<u32, Pose>> {
+        if let Some(source) = source {
+            self.of_source(source)?;
+        }
+        let mut found = BTreeMap::new();
+        for submap in self.all.iter().filter(|submap| source.is_none_or(|source| submap.source == source)) {
+            let known: Vec<_> = submap.frames.iter().filter(|frame| poses.contains_key(&frame.number)).collect();
+            let middle = known.get(known.len() / 2).and_then(|frame| Some((frame, poses.get(&frame.number)?)));
+            let Some((frame, corrected)) = middle else {
+                let what = match (submap.frames.first(), submap.frames.last()) {
+                    (Some(first), Some(last)) => {
+                        format!("no corrected pose is given for any of its frames, {} to {}", first.number, last.number)
+                    }
+                    _ => "the poses of its frames are not known; give the pose of the submap".into(),
+                };
+                return Err(Error::Submap { id: submap.id, what });
+            };
+            let moved = |pose: &Pose| corrected.after(&frame.world_from_sensor.inverse())?.after(pose);
+            // To the bit where nothing was corrected.
+            let pose = if *corrected == frame.world_from_sensor { submap.anchor } else { moved(&submap.anchor)? };
+            found.insert(submap.id, pose);
+        }
+        Ok(found)
+    }
+}
+
+/// A map without submaps as a single one.
+fn whole_as_one(map: &Mapper, source: &str) -> Result<Submap> {
+    let states: Vec<PrimitiveState> = map.states().collect();
+    let part = Part::of_states(map.classes().len(), map.config().clustering.cell_size, &states)?;
+    let (frames, at) = ((Vec::new(), map.frames), (Pose::IDENTITY, Pose::IDENTITY));
+    Ok(Submap::restored((0, source.to_string()), frames, at, Trust::FULL, part))
+}
+
+fn no_submaps() -> Error {
+    Error::Unsupported(
+        "this map does not keep what its submaps added; `map --submaps 20`, or `Mapper::keep_submaps` before the \
+         first frame, makes one that does"
+            .into(),
+    )
+}

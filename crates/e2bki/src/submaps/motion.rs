@@ -1,0 +1,108 @@
+//! Sums after a rigid motion: the mean and covariance are moved, then become sums again.
+
+use super::part::Part;
+use crate::error::{Error, Result};
+use crate::pose::{Pose, WORLD_LIMIT_M};
+use crate::primitive::{QUANTUM_M, Sums, block_of};
+
+/// A motion that moves no point of the part by more than this is none: sums are not finer.
+const NOTHING_M: f64 = 0.5 * QUANTUM_M;
+
+/// The sums of a primitive after a rigid motion of the world. Its points are not known any more, so they are those of
+/// the moved mean Rμ + t and covariance RΣRᵀ, rounded to what sums are made of (2⁻¹⁶ m and 2⁻³² m²).
+pub fn moved_sums(sums: &Sums, motion: &Pose) -> Sums {
+    if *motion == Pose::IDENTITY {
+        return *sums;
+    }
+    let weight = sums.weight;
+    let mean = motion.apply(sums.mean());
+    let covariance = rotated(sums.covariance(), &motion.rotation());
+    let mut moved = Sums { weight, range: sums.range, ..Sums::about(block_of(mean)) };
+    moved.first = std::array::from_fn(|i| rounded(weight * (mean[i] - f64::from(moved.origin[i])), QUANTUM_M));
+    // About the rounded mean, so that rounding it does not widen the primitive.
+    let m = moved.first.map(|v| v / weight);
+    let product = [m[0] * m[0], m[1] * m[1], m[2] * m[2], m[0] * m[1], m[0] * m[2], m[1] * m[2]];
+    moved.second = std::array::from_fn(|i| rounded(weight * (covariance[i] + product[i]), QUANTUM_M * QUANTUM_M));
+    moved.settle();
+    moved
+}
+
+fn rounded(value: f64, quantum: f64) -> f64 {
+    (value / quantum).round() * quantum
+}
+
+/// R Σ Rᵀ for xx, yy, zz, xy, xz, yz.
+fn rotated(c: [f64; 6], r: &[[f64; 3]; 3]) -> [f64; 6] {
+    let full = [[c[0], c[3], c[4]], [c[3], c[1], c[5]], [c[4], c[5], c[2]]];
+    let entry = |i: usize, j: usize| -> f64 {
+        (0..3).flat_map(|a| (0..3).map(move |b| (a, b))).map(|(a, b)| r[i][a] * full[a][b] * r[j][b]).sum()
+    };
+    [entry(0, 0), entry(1, 1), entry(2, 2), entry(0, 1), entry(0, 2), entry(1, 2)]
+}
+
+impl Part {
+    /// The part after a rigid motion; nothing if the motion is none. What lands in another cube is counted there.
+    pub(super) fn moved(&self, motion: &Pose) -> Result<Option<Self>> {
+        let Some((low, high)) = self.extent() else { return Ok(None) };
+        let corners = (0..8).map(|bits: usize| -> [f64; 3] {
+            std::array::from_fn(|i| if bits & 1 << i == 0 { low[i] } else { high[i] })
+        });
+        // A motion is affine: no point of the box moves farther than one of its corners.
+        let mut farthest: f64 = 0.0;
+        for corner in corners {
+            let moved = motion.apply(corner);
+            if moved.iter().any(|v| v.abs() > WORLD_LIMIT_M - 1.0) {
+                return Err(Error::Pose(format!("it takes the submap to {moved:?}, outside ±{WORLD_LIMIT_M} m")));
+            }
+            farthest = (0..3).fold(farthest, |farthest, i| farthest.max((moved[i] - corner[i]).abs()));
+        }
+        Ok((farthest > NOTHING_M).then(|| self.with_sums(|sums| moved_sums(sums, motion))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sums_of(points: &[[f64; 3]]) -> Sums {
+        let mut sums = Sums::about(block_of(points[0]));
+        points.iter().for_each(|p| sums.add_point(*p, 7.0));
+        sums.settle();
+        sums
+    }
+
+    proptest! {
+        /// Against brute force: the points themselves moved, and summed anew.
+        #[test]
+        fn moving_the_sums_is_moving_the_points(
+            points in prop::collection::vec(prop::array::uniform3(-0.3..0.3_f64), 1..40),
+            angle in -3.1..3.1_f64,
+            shift in prop::array::uniform3(-1e4..1e4_f64),
+        ) {
+            let (s, c) = angle.sin_cos();
+            let motion = Pose::new([[c, -s * 0.8, s * 0.6], [s, c * 0.8, -c * 0.6], [0.0, 0.6, 0.8]], shift).unwrap();
+            let moved = moved_sums(&sums_of(&points), &motion);
+            let directly = sums_of(&points.iter().map(|p| motion.apply(*p)).collect::<Vec<_>>());
+            for i in 0..3 {
+                prop_assert!((moved.mean()[i] - directly.mean()[i]).abs() < 3.0 * QUANTUM_M);
+            }
+            for i in 0..6 {
+                prop_assert!((moved.covariance()[i] - directly.covariance()[i]).abs() < 5e-5);
+            }
+            prop_assert_eq!(block_of(moved.mean()), moved.origin);
+            prop_assert_eq!((moved.weight, moved.range), (directly.weight, directly.range));
+            // Still exact sums: they can be saved and added like any other.
+            prop_assert!(moved.second.iter().all(|v| (v * 4_294_967_296.0).fract() == 0.0));
+            prop_assert!(moved.first.iter().all(|v| (v * 65_536.0).fract() == 0.0));
+        }
+    }
+
+    #[test]
+    fn one_point_stays_one_point() {
+        let motion = Pose::new([[0.8, -0.6, 0.0], [0.6, 0.8, 0.0], [0.0, 0.0, 1.0]], [3.3, -7.1, 0.2]).unwrap();
+        let moved = moved_sums(&sums_of(&[[0.11, 0.72, 0.35]]), &motion);
+        assert_eq!(moved.covariance(), [0.0; 6]);
+        assert_eq!(moved_sums(&moved, &Pose::IDENTITY), moved);
+    }
+}

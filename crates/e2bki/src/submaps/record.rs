@@ -1,0 +1,138 @@
+//! A submap: what it added, from where, and where it is now.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::part::{Growing, Part};
+use super::trust::Trust;
+use crate::error::{Error, Result};
+use crate::pose::Pose;
+
+/// A frame of a submap.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SubmapFrame {
+    /// Its number in the drive.
+    pub number: u64,
+    /// Its time, seconds, if known.
+    pub time: Option<f64>,
+    /// The pose that it was inserted with.
+    pub world_from_sensor: Pose,
+}
+
+/// What a submap added.
+#[derive(Debug, Clone)]
+pub(super) enum Added {
+    /// The latest submap, which frames still go into.
+    Growing(Growing),
+    /// Shared: a copy of a map has the same.
+    Finished(Arc<Part>),
+}
+
+/// A stretch of a drive, and what it added to the map.
+#[derive(Debug, Clone)]
+pub struct Submap {
+    pub(super) id: u32,
+    pub(super) source: String,
+    pub(super) frames: Vec<SubmapFrame>,
+    pub(super) frame_count: u64,
+    pub(super) anchor: Pose,
+    pub(super) pose: Pose,
+    pub(super) trust: Trust,
+    pub(super) added: Added,
+}
+
+impl Submap {
+    /// A submap as it was kept: `anchor` is the pose it was inserted with and `pose` the present one. `frame_count`
+    /// may be more than the frames whose poses are known.
+    pub fn restored(
+        (id, source): (u32, String),
+        (frames, frame_count): (Vec<SubmapFrame>, u64),
+        (anchor, pose): (Pose, Pose),
+        trust: Trust,
+        part: Part,
+    ) -> Self {
+        Self { id, source, frames, frame_count, anchor, pose, trust, added: Added::Finished(Arc::new(part)) }
+    }
+
+    /// Its number in the map. Never used twice in a map.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// The name of its drive.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Its frames whose poses are known, in the order in which they were inserted.
+    pub fn frames(&self) -> &[SubmapFrame] {
+        &self.frames
+    }
+
+    /// Number of its frames.
+    pub fn frame_count(&self) -> u64 {
+        self.frame_count
+    }
+
+    /// The pose that its first frame was inserted with.
+    pub fn anchor(&self) -> Pose {
+        self.anchor
+    }
+
+    /// The pose of its first frame by the latest correction.
+    pub fn pose(&self) -> Pose {
+        self.pose
+    }
+
+    /// How much of its evidence counts.
+    pub fn trust(&self) -> Trust {
+        self.trust
+    }
+
+    /// What it added, as it was inserted.
+    pub fn part(&self) -> Cow<'_, Part> {
+        match &self.added {
+            Added::Growing(growing) => Cow::Owned(growing.finished()),
+            Added::Finished(part) => Cow::Borrowed(part),
+        }
+    }
+
+    /// What it adds at present: moved to its pose, and times its trust.
+    pub fn placed(&self) -> Result<Cow<'_, Part>> {
+        self.placed_at(&self.pose, self.trust)
+    }
+
+    /// What it would add at another pose and trust.
+    pub(super) fn placed_at(&self, pose: &Pose, trust: Trust) -> Result<Cow<'_, Part>> {
+        let mut part = self.part();
+        if let Some(trusted) = part.trusted(trust) {
+            part = Cow::Owned(trusted);
+        }
+        if *pose != self.anchor {
+            // Always from where it was inserted, so that nothing degrades however often it is corrected.
+            let named = |error| match error {
+                Error::Pose(what) => Error::Submap { id: self.id, what: format!("its new pose is not usable: {what}") },
+                other => other,
+            };
+            let motion = pose.after(&self.anchor.inverse()).map_err(named)?;
+            if let Some(moved) = part.moved(&motion).map_err(named)? {
+                part = Cow::Owned(moved);
+            }
+        }
+        Ok(part)
+    }
+
+    pub(super) fn finish(&mut self) {
+        if let Added::Growing(growing) = &self.added {
+            self.added = Added::Finished(Arc::new(growing.finished()));
+        }
+    }
+
+    pub(super) fn byte_size(&self) -> usize {
+        let part = match &self.added {
+            Added::Growing(growing) => growing.byte_size(),
+            Added::Finished(part) => part.byte_size(),
+        };
+        part + self.frames.capacity() * size_of::<SubmapFrame>() + size_of::<Self>()
+    }
+}

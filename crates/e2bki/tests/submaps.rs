@@ -1,0 +1,359 @@
+//! A map that keeps its submaps against maps built directly: taken out, moved and kept, byte for byte.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{OwnedFrame, belief_bits, frame, mapper};
+use e2bki::submaps::{Part, Submap, SubmapRule, Trust, moved_sums};
+use e2bki::{Config, Error, Mapper, Pose, PrimitiveState};
+use proptest::prelude::*;
+
+fn config() -> Config {
+    Config::default().with(|c| {
+        c.refinement.prune = false;
+        c.run.threads = 1;
+    })
+}
+
+/// Cube and class of a state: what tells the primitives of a sum apart.
+fn key(state: &PrimitiveState) -> ([i64; 3], usize) {
+    let best = state.log_evidence.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let label = state.log_evidence.iter().position(|v| *v == best).unwrap();
+    (state.sums.mean().map(|v| (v / config().clustering.cell_size).floor() as i64), label)
+}
+
+/// The same map with its primitives numbered by cube and class, so that only what it holds is compared.
+fn canonical(map: &Mapper) -> Mapper {
+    let mut states: Vec<PrimitiveState> = map.states().collect();
+    states.sort_by_key(key);
+    assert!(states.windows(2).all(|pair| key(&pair[0]) != key(&pair[1])), "two primitives of one cube and class");
+    states.iter_mut().zip(0..).for_each(|(state, id)| state.id = id);
+    let next_id = states.len() as u64;
+    Mapper::restore(map.classes().clone(), map.config().clone(), map.frames(), next_id, states).unwrap()
+}
+
+/// States, live voxels and beliefs, bit for bit.
+fn assert_same(a: &Mapper, b: &Mapper) {
+    let (a, b) = (canonical(a), canonical(b));
+    assert_eq!(a.frames(), b.frames());
+    assert_eq!(a.len(), b.len());
+    for (a, b) in a.states().zip(b.states()) {
+        assert_eq!(a, b);
+    }
+    let voxels = |map: &Mapper| -> Vec<_> {
+        map.live_voxels().map(|v| (v.center.map(f64::to_bits), belief_bits(&v.belief))).collect()
+    };
+    assert_eq!(voxels(&a), voxels(&b));
+    let places: Vec<[f64; 3]> = a.states().step_by(7).map(|state| state.sums.mean()).collect();
+    assert_eq!(a.query(&places), b.query(&places));
+}
+
+/// A submap's frames, and where it was moved to.
+struct Stretch {
+    id: u32,
+    frames: Vec<OwnedFrame>,
+    pose: Option<Pose>,
+}
+
+/// The map of some stretches, built directly: what each adds is mapped alone, moved primitive by primitive, and summed.
+fn directly(stretches: &[Stretch]) -> Mapper {
+    let mut all: BTreeMap<([i64; 3], usize), PrimitiveState> = BTreeMap::new();
+    let mut count = 0;
+    for stretch in stretches {
+        let mut alone = mapper(&config());
+        for frame in &stretch.frames {
+            alone.insert(&frame.borrow()).unwrap();
+            count += 1;
+        }
+        let anchor = stretch.frames[0].world_from_sensor;
+        let motion = stretch.pose.filter(|pose| *pose != anchor).map(|pose| pose.after(&anchor.inverse()).unwrap());
+        for mut state in alone.states() {
+            if let Some(motion) = &motion {
+                state.sums = moved_sums(&state.sums, motion);
+            }
+            match all.entry(key(&state)) {
+                std::collections::btree_map::Entry::Vacant(free) => {
+                    free.insert(state);
+                }
+                std::collections::btree_map::Entry::Occupied(mut known) => {
+                    let known = known.get_mut();
+                    known.sums.add(&state.sums);
+                    known.log_evidence.iter_mut().zip(&state.log_evidence).for_each(|(a, b)| *a += b);
+                }
+            }
+        }
+    }
+    let mut states: Vec<PrimitiveState> = all.into_values().collect();
+    states.iter_mut().zip(0..).for_each(|(state, id)| state.id = id);
+    let empty = mapper(&config());
+    let next = states.len() as u64;
+    Mapper::restore(empty.classes().clone(), config(), count, next, states).unwrap()
+}
+
+/// The map after its states and submaps were kept elsewhere.
+fn kept_and_restored(map: &Mapper) -> Mapper {
+    let submaps = map.submaps().unwrap();
+    let copy = |submap: &Submap| {
+        let states: Vec<PrimitiveState> = submap.part().states().collect();
+        let part = Part::of_states(common::CLASSES, config().clustering.cell_size, &states).unwrap();
+        let bits = |pose: Pose| Pose::restored(pose.rotation(), pose.translation()).unwrap();
+        Submap::restored(
+            (submap.id(), submap.source().into()),
+            (submap.frames().to_vec(), submap.frame_count()),
+            (bits(submap.anchor()), bits(submap.pose())),
+            submap.trust(),
+            part,
+        )
+    };
+    let (copies, next_id) = (submaps.iter().map(copy).collect(), submaps.next_id());
+    let mut again =
+        Mapper::restore(map.classes().clone(), config(), map.frames(), map.next_id(), map.states().collect()).unwrap();
+    again.restore_submaps(copies, next_id).unwrap();
+    again.keep_submaps(SubmapRule::Called, "drive").unwrap();
+    again
+}
+
+fn pose(angle: f64, shift: [f64; 3]) -> Pose {
+    let (s, c) = angle.sin_cos();
+    Pose::new([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], shift).unwrap()
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Insert { seed: u64, x: f64 },
+    Begin,
+    TakeOut(prop::sample::Index),
+    Correct(Vec<(prop::sample::Index, f64, [f64; 3])>),
+    Back(prop::sample::Index),
+    Keep,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let index = any::<prop::sample::Index>;
+    let moved = (index(), -0.4..0.4_f64, prop::array::uniform3(-2.0..2.0_f64));
+    prop_oneof![
+        6 => (any::<u64>(), 0.0..4.0_f64).prop_map(|(seed, x)| Step::Insert { seed, x }),
+        3 => Just(Step::Begin),
+        2 => index().prop_map(Step::TakeOut),
+        3 => prop::collection::vec(moved, 1..4).prop_map(Step::Correct),
+        1 => index().prop_map(Step::Back),
+        1 => Just(Step::Keep),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn any_sequence_gives_the_map_built_directly(steps in prop::collection::vec(step(), 1..14)) {
+        let mut map = mapper(&config());
+        map.keep_submaps(SubmapRule::Called, "drive").unwrap();
+        let mut stretches: Vec<Stretch> = Vec::new();
+        let (mut next_id, mut begin) = (0, true);
+        for step in steps {
+            match step {
+                Step::Insert { seed, x } => {
+                    let frame = frame(seed, x, 40);
+                    map.insert(&frame.borrow()).unwrap();
+                    if begin {
+                        stretches.push(Stretch { id: next_id, frames: Vec::new(), pose: None });
+                        next_id += 1;
+                    }
+                    begin = false;
+                    stretches.last_mut().unwrap().frames.push(frame);
+                }
+                Step::Begin => {
+                    map.begin_submap().unwrap();
+                    begin = true;
+                }
+                Step::TakeOut(index) if !stretches.is_empty() => {
+                    let gone = stretches.remove(index.index(stretches.len()));
+                    map.remove_submaps(&[gone.id]).unwrap();
+                    begin = true;
+                }
+                Step::Correct(news) if !stretches.is_empty() => {
+                    let mut poses = BTreeMap::new();
+                    for (index, angle, shift) in news {
+                        let at = index.index(stretches.len());
+                        let pose = pose(angle, shift);
+                        stretches[at].pose = Some(pose);
+                        poses.insert(stretches[at].id, pose);
+                    }
+                    map.correct(&poses).unwrap();
+                    begin = true;
+                }
+                Step::Back(index) if !stretches.is_empty() => {
+                    let at = index.index(stretches.len());
+                    stretches[at].pose = None;
+                    map.correct(&[(stretches[at].id, stretches[at].frames[0].world_from_sensor)].into()).unwrap();
+                    begin = true;
+                }
+                Step::Keep => {
+                    map = kept_and_restored(&map);
+                    begin = true;
+                }
+                _ => {}
+            }
+        }
+        prop_assert_eq!(map.submaps().unwrap().len(), stretches.len());
+        assert_same(&map, &directly(&stretches));
+    }
+}
+
+/// Ten runs of three frames each.
+fn ten_runs() -> (Mapper, Vec<Vec<OwnedFrame>>) {
+    let runs: Vec<Vec<OwnedFrame>> =
+        (0..10).map(|run| (0..3).map(|i| frame(run * 31 + i + 1, 0.7 * run as f64, 300)).collect()).collect();
+    let mut map = mapper(&config());
+    for (number, run) in runs.iter().enumerate() {
+        map.keep_submaps(SubmapRule::Called, &format!("robot-{}", number % 2)).unwrap();
+        for frame in run {
+            map.insert(&frame.borrow()).unwrap();
+        }
+    }
+    (map, runs)
+}
+
+#[test]
+fn three_of_ten_runs_taken_out_leave_the_map_of_the_other_seven() {
+    let (mut map, runs) = ten_runs();
+    let done = map.remove_submaps(&[7, 2, 4]).unwrap();
+    assert_eq!(done.submaps, 3);
+    assert!(done.removed > 0 && done.altered > 0 && done.made == 0);
+    let mut seven = mapper(&config());
+    for run in runs.iter().enumerate().filter(|(i, _)| ![2, 4, 7].contains(i)).map(|(_, run)| run) {
+        run.iter().for_each(|frame| drop(seven.insert(&frame.borrow()).unwrap()));
+    }
+    assert_same(&map, &seven);
+    // Everything out is an empty map.
+    let rest: Vec<u32> = map.submaps().unwrap().iter().map(Submap::id).collect();
+    map.remove_submaps(&rest).unwrap();
+    assert!(map.is_empty() && map.frames() == 0 && map.live_voxel_count() == 0);
+}
+
+#[test]
+fn no_correction_changes_nothing_and_a_thousand_leave_no_trace() {
+    let (mut map, _) = ten_runs();
+    let before = map.clone();
+    let there: BTreeMap<u32, Pose> = map.submaps().unwrap().iter().map(|submap| (submap.id(), submap.pose())).collect();
+    assert_eq!(map.correct(&there).unwrap(), Default::default());
+    assert!(map.states().eq(before.states()));
+    // As poses come back from text: the same but for the last digits.
+    let nearly = there.iter().map(|(id, pose)| {
+        let shift = pose.translation().map(|v| v + 1e-9);
+        (*id, Pose::new(pose.rotation(), shift).unwrap())
+    });
+    map.correct(&nearly.collect()).unwrap();
+    assert!(map.states().eq(before.states()));
+    for i in 0..50 {
+        map.correct(&[(i % 10, pose(0.01 * f64::from(i), [f64::from(i), 0.5, 0.1]))].into()).unwrap();
+    }
+    map.correct(&there).unwrap();
+    assert_same(&map, &before);
+}
+
+#[test]
+fn trust_scales_evidence_and_can_be_taken_back() {
+    let (mut map, _) = ten_runs();
+    let before = map.clone();
+    let ids = map.submaps().unwrap().of_source("robot-1").unwrap();
+    assert_eq!(ids, [1, 3, 5, 7, 9]);
+    map.trust_submaps(&ids, Trust::new(0.5).unwrap()).unwrap();
+    let total = |map: &Mapper| map.states().flat_map(|state| state.log_evidence).sum::<f64>();
+    let weight = |map: &Mapper| map.states().map(|state| state.sums.weight).sum::<f64>();
+    let part =
+        |id: u32| before.submaps().unwrap().get(id).unwrap().part().states().flat_map(|s| s.log_evidence).sum::<f64>();
+    let expected = total(&before) - 0.5 * ids.iter().map(|id| part(*id)).sum::<f64>();
+    assert!((total(&map) - expected).abs() < 1e-5, "{} {expected}", total(&map));
+    assert_eq!(weight(&map), weight(&before));
+    let mut without = map.clone();
+    without.remove_submaps(&ids).unwrap();
+    let mut never = before.clone();
+    never.remove_submaps(&ids).unwrap();
+    assert_same(&without, &never);
+    map.trust_submaps(&ids, Trust::FULL).unwrap();
+    assert_same(&map, &before);
+}
+
+#[test]
+fn corrected_frames_move_a_submap_by_its_middle_frame() {
+    let mut map = mapper(&config());
+    map.keep_submaps(SubmapRule::Metres(2.0), "drive").unwrap();
+    let frames = common::drive(5, 200);
+    for (number, frame) in frames.iter().enumerate() {
+        map.name_next_frame(100 + number as u64, Some(0.1 * number as f64));
+        map.insert(&frame.borrow()).unwrap();
+    }
+    let numbers = |map: &Mapper| -> Vec<Vec<u64>> {
+        let numbers = |submap: &Submap| submap.frames().iter().map(|frame| frame.number).collect();
+        map.submaps().unwrap().iter().map(numbers).collect()
+    };
+    assert_eq!(numbers(&map), [vec![100, 101], vec![102, 103], vec![104]]);
+    let shift = Pose::from_translation([0.0, 0.25, 0.0]).unwrap();
+    let given = |numbers: &[u64]| -> BTreeMap<u64, Pose> {
+        let corrected = |n: &u64| (*n, shift.after(&frames[*n as usize - 100].world_from_sensor).unwrap());
+        numbers.iter().map(corrected).collect()
+    };
+    let before = map.clone();
+    let missing = map.correct_frames(None, &given(&[100, 104])).unwrap_err().to_string();
+    assert!(missing.contains("submap 1") && missing.contains("102 to 103"), "{missing}");
+    assert!(map.states().eq(before.states()));
+    map.correct_frames(None, &given(&[100, 101, 103, 104])).unwrap();
+    for submap in map.submaps().unwrap().iter() {
+        let (a, b) = (submap.pose().translation(), submap.anchor().translation());
+        assert!((a[1] - b[1] - 0.25).abs() < 1e-12 && (a[0] - b[0]).abs() < 1e-12);
+    }
+    let y = |map: &Mapper| {
+        let (sum, weight) =
+            map.states().fold((0.0, 0.0), |(sum, w), s| (sum + s.sums.mean()[1] * s.sums.weight, w + s.sums.weight));
+        sum / weight
+    };
+    assert!((y(&map) - y(&before) - 0.25).abs() < 1e-5, "{} {}", y(&map), y(&before));
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_and_nothing_changes() {
+    let mut plain = mapper(&config());
+    plain.insert(&frame(1, 0.0, 100).borrow()).unwrap();
+    assert!(plain.remove_submaps(&[0]).unwrap_err().to_string().contains("--submaps"));
+    assert!(plain.correct(&BTreeMap::new()).is_err() && plain.begin_submap().is_err());
+    let mut pruned = mapper(&config().with(|c| c.refinement.prune = true));
+    let reason = pruned.keep_submaps(SubmapRule::Called, "a").unwrap_err().to_string();
+    assert!(reason.contains("refinement.prune"), "{reason}");
+    assert!(mapper(&config()).keep_submaps(SubmapRule::Metres(f64::NAN), "a").is_err());
+    assert!(mapper(&config()).keep_submaps(SubmapRule::Frames(0), "a").is_err());
+
+    let (mut map, _) = ten_runs();
+    let before = map.clone();
+    assert!(matches!(map.remove_submaps(&[3, 10]), Err(Error::Submap { id: 10, .. })));
+    let far = Pose::from_translation([1.9e7, 1.9e7, 1.999_999_9e7]).unwrap();
+    assert!(matches!(map.correct(&[(99, far)].into()), Err(Error::Submap { id: 99, .. })));
+    assert!(matches!(map.correct(&[(1, far)].into()), Err(Error::Submap { id: 1, .. })));
+    assert!(map.submaps().unwrap().of_source("robot-7").unwrap_err().to_string().contains("robot-0, robot-1"));
+    assert_same(&map, &before);
+    // Primitives that went another way: what is left is not the sum, and that is said.
+    map.take_inside([-100.0, -100.0, -100.0], [4.0, 100.0, 100.0]);
+    let some = map.clone();
+    assert!(map.remove_submaps(&[1]).unwrap_err().to_string().contains("another way"));
+    assert!(map.states().eq(some.states()) && map.submaps().unwrap().len() == 10);
+}
+
+#[test]
+fn a_map_that_was_there_before_is_a_submap_and_so_is_one_that_is_merged() {
+    let frames = common::drive(4, 200);
+    let mut map = mapper(&config());
+    map.insert(&frames[0].borrow()).unwrap();
+    map.keep_submaps(SubmapRule::Frames(1), "second").unwrap();
+    map.insert(&frames[1].borrow()).unwrap();
+    map.insert(&frames[2].borrow()).unwrap();
+    let mut other = mapper(&config());
+    other.insert(&frames[3].borrow()).unwrap();
+    map.merge(&other).unwrap();
+    assert_eq!(map.submaps().unwrap().len(), 4);
+    map.remove_submaps(&[0, 2]).unwrap();
+    let mut direct = mapper(&config());
+    direct.insert(&frames[1].borrow()).unwrap();
+    direct.insert(&frames[3].borrow()).unwrap();
+    assert_same(&map, &direct);
+}
