@@ -91,9 +91,10 @@ def test_stubs_name_what_there_is(mypy, tmp_path):
 def test_the_stub_of_config_has_the_words_of_every_parameter():
     stub = (Path(e2bki.__file__).parent / "_e2bki.pyi").read_text()
     for field in e2bki.Config.fields():
-        start = stub.index(f"    def {field['name']}(self) -> ")
+        start = stub.index(f"    def {field['name']}(")
         words = " ".join(stub[start:].split('"""')[1].split())
-        unit, symbol = (f" {name}: {field[key]}." if field[key] else "" for name, key in (("Unit", "unit"), ("Paper", "symbol")))
+        unit = f" Unit: {field['unit']}." if field["unit"] else ""
+        symbol = f" Paper: {field['symbol']}." if field["symbol"] else ""
         assert words == f"{field['about']}.{unit}{symbol}", field["name"]
 
 
