@@ -49,7 +49,7 @@ impl PyMap {
     pub(crate) fn of(map: Mapper) -> Self {
         Self {
             gate: Gate::new(),
-            own_threads: map.config().threads > 0,
+            own_threads: map.config().run.threads > 0,
             classes: map.classes().clone(),
             map: RwLock::new(map),
             live: Mutex::default(),

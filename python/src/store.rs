@@ -193,7 +193,7 @@ impl PyRollingMap {
     #[pyo3(signature = (classes, *, folder, budget, config = None))]
     fn new(classes: &Bound<'_, PyAny>, folder: PathBuf, budget: usize, config: Option<PyConfig>) -> Result<Self> {
         let (classes, config) = (class_set(classes)?, config_or_default(config));
-        threads::check_number(config.threads)?;
+        threads::check_number(config.run.threads)?;
         Ok(Self::of(RollingMapper::create(classes, config, folder, budget)?))
     }
 
