@@ -14,10 +14,12 @@ trap 'rm -rf "$copy"' EXIT
 
 mkdir "$copy/src"
 cp --parents -r docs [A-Z]*.md benches python/examples crates/e2bki-data/src/classes "$copy/src"
-mv "$copy/src/docs/book.toml" "$copy/book.toml"
+mv "$copy/src/docs/book."{toml,css} "$copy"
 sed -E 's#\]\(#](docs/#; s#\]\(docs/\.\./#](#' docs/SUMMARY.md > "$copy/src/SUMMARY.md"
 rm "$copy/src/docs/SUMMARY.md"
 "$mdbook" build --dest-dir "$out" "$copy"
+# mdbook's own is a copy of the first page, whose links hold in its folder only.
+echo '<!DOCTYPE html><meta http-equiv="refresh" content="0; url=docs/introduction.html"><a href="docs/introduction.html">e2bki</a>' > "$out/index.html"
 
 # Links of the pages as built; places within pages are checked by `cargo test -p e2bki-cli --test book`.
 broken=0

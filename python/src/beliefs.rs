@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use e2bki::free::{State, Tally};
 use e2bki::{Belief, Beliefs, Cells, ClassSet, Voxels};
 use numpy::{Element, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -34,6 +35,14 @@ impl Source {
         match self {
             Self::Full(beliefs) => beliefs.get(place),
             Self::Best(beliefs) => beliefs[place],
+        }
+    }
+
+    /// What is known of free space at a place; nothing where only the most likely class is known.
+    fn free_space(&self, place: usize) -> (State, Option<f64>, Tally) {
+        match self {
+            Self::Full(beliefs) => (beliefs.state(place), beliefs.existence(place), beliefs.tally(place)),
+            Self::Best(_) => Default::default(),
         }
     }
 }
@@ -89,6 +98,17 @@ impl PyBeliefs {
         Ok(kept.get_or_init(py, || PyArray1::from_vec(py, values).unbind()).bind(py).clone())
     }
 
+    fn free_column<'py, T: Element + Send>(
+        &self,
+        py: Python<'py>,
+        value: impl Fn((State, Option<f64>, Tally)) -> T + Sync + Send,
+    ) -> Bound<'py, PyArray1<T>> {
+        let source = &self.source;
+        let each = |place: usize| value(source.free_space(place));
+        let values: Vec<T> = py.detach(|| (0..source.len()).into_par_iter().with_min_len(PORTION).map(each).collect());
+        PyArray1::from_vec(py, values)
+    }
+
     fn matrix<'py>(
         &self,
         py: Python<'py>,
@@ -129,6 +149,30 @@ impl PyBeliefs {
     #[getter]
     fn observed<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<bool>>> {
         self.column(py, &self.observed, Belief::observed)
+    }
+
+    /// What is known of the place: 0 unknown, 1 free, 2 occupied; 0 without free space and in live voxels: (N,) uint8.
+    #[getter]
+    fn state<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
+        self.free_column(py, |(state, ..)| state as u8)
+    }
+
+    /// From 0, always seen through, to 1, always hit; NaN where nothing is known: (N,) float64.
+    #[getter]
+    fn existence<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.free_column(py, |(_, existence, _)| existence.unwrap_or(f64::NAN))
+    }
+
+    /// Frames that had a return in the cube of the place: (N,) uint32.
+    #[getter]
+    fn hits<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.free_column(py, |(.., tally)| tally.hits)
+    }
+
+    /// Frames that saw through the cube of the place: (N,) uint32.
+    #[getter]
+    fn passes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.free_column(py, |(.., tally)| tally.passes)
     }
 
     /// Semantic uncertainty, how unsure the network was: (N,) float64, 0 to 1; 1 where nothing was observed.

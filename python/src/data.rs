@@ -257,5 +257,5 @@ pub(crate) fn alignment(
     step: usize,
 ) -> Result<Option<f64>> {
     let (from, to) = (arrays::rows_f64::<3>(points, "points")?, arrays::rows_f64::<3>(to, "to")?);
-    Ok(threads::work(py, || e2bki_data::alignment(&from, &to, step))?)
+    threads::work(py, || e2bki_data::alignment(&from, &to, step))
 }

@@ -294,6 +294,8 @@ impl Folder {
         let path = self.path.join(&file);
         let rows = states.len() as u64;
         let groups = grouped(states);
+        // Counters of free space are of the whole map; a folder does not keep them.
+        let header = &Header { free_space: None, ..header.clone() };
         let mut bytes = Vec::new();
         let infos = write_map(&mut bytes, &path, header, &groups, |(tile, states)| Ok((*tile, Cow::Borrowed(states))))?;
         let hash = hash_of(&infos);

@@ -35,23 +35,23 @@ pub(crate) async fn run(mut socket: WebSocket, show: Arc<Scenes>) {
     let mut pending = 0;
     loop {
         let message = tokio::select! {
-            received = socket.recv() => match {
+            received = socket.recv() => {
                 heard = Instant::now();
-                received
-            } {
-                Some(Ok(Message::Text(text))) => match Request::read(&text) {
-                    Ok(_) if pending >= MAX_PENDING => return,
-                    Ok(request) => {
-                        pending += 1;
-                        work(request, show.clone(), outbox.clone(), workers.clone());
-                        continue;
-                    }
-                    Err(what) => error_message(&what),
-                },
-                Some(Ok(Message::Binary(_))) => error_message("requests are text"),
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
-            },
+                match received {
+                    Some(Ok(Message::Text(text))) => match Request::read(&text) {
+                        Ok(_) if pending >= MAX_PENDING => return,
+                        Ok(request) => {
+                            pending += 1;
+                            work(request, show.clone(), outbox.clone(), workers.clone());
+                            continue;
+                        }
+                        Err(what) => error_message(&what),
+                    },
+                    Some(Ok(Message::Binary(_))) => error_message("requests are text"),
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                }
+            }
             Some(message) = ready.recv() => {
                 pending -= 1;
                 message

@@ -6,8 +6,10 @@ use crate::classes::ClassSet;
 use crate::config::{Config, Posterior};
 use crate::error::{Error, Result};
 use crate::fold::fold;
+use crate::free::{Counters, Existence, FreeSpace};
 use crate::input::{Frame, FrameReport};
 use crate::map::{Batch, ChangeLog, PrimitiveSet, Recipe};
+use crate::pose::Pose;
 use crate::prepare::Prepared;
 use crate::refine::refine;
 use crate::submaps::Submaps;
@@ -49,6 +51,7 @@ pub struct Mapper {
     pub(crate) accumulated: Option<Accumulated>,
     pub(crate) frames: u64,
     pub(crate) log: ChangeLog,
+    pub(crate) free: Option<FreeSpace>,
     /// What every submap added, if it is kept.
     pub(crate) submaps: Option<Box<Submaps>>,
     pool: Option<Arc<rayon::ThreadPool>>,
@@ -74,8 +77,9 @@ impl Mapper {
             )),
         };
         let set = PrimitiveSet::new(classes.len(), Recipe::solid(&config));
+        let free = config.free_space.enabled.then(FreeSpace::default);
         let log = ChangeLog::default();
-        Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, log, submaps: None, pool })
+        Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, log, free, submaps: None, pool })
     }
 
     /// Adds a frame. On an error the map is unchanged.
@@ -131,7 +135,11 @@ impl Mapper {
     fn insert_here(&mut self, prepared: Prepared) -> Result<FrameReport> {
         prepared.check(self.classes.len())?;
         self.check_counts(1, prepared.rows.len())?;
-        let Prepared { batch, rows, mut report, world_from_sensor, .. } = prepared;
+        let Prepared { batch, rows, mut report, looked, world_from_sensor, .. } = prepared;
+        // First, because it alone can fail.
+        if let Some((free, looked)) = self.free.as_mut().zip(looked) {
+            report.free_space = Some(free.count(looked)?);
+        }
         let (mut submaps, number) = (self.submaps.take(), self.frames);
         // Beside the rest: neither looks at the other.
         let keep = || {
@@ -198,7 +206,10 @@ impl Mapper {
             return Err(Error::Merge("an accumulated posterior cannot be taken apart again".into()));
         }
         self.check_counts(other.frames, other.set.len())?;
-        let theirs = self.submaps_of_other(other)?;
+        let submaps = self.submaps_of_other(other)?;
+        if let Some((mine, theirs)) = self.free.as_mut().zip(other.free.as_ref()) {
+            mine.counters.merge(&theirs.counters)?;
+        }
         let batch = other.set.to_batch();
         let rows: Vec<usize> = (0..batch.cores.len()).collect();
         let folded = fold(&mut self.set, &batch, &rows, &self.config);
@@ -206,7 +217,7 @@ impl Mapper {
         self.set.settle(std::mem::take(&mut outcome.changed));
         let work = self.update_views(None);
         self.frames += other.frames;
-        self.take_over(theirs);
+        self.take_over(submaps);
         Ok(FrameReport {
             clusters: rows.len(),
             folded,
@@ -222,6 +233,9 @@ impl Mapper {
     /// Forgets every primitive whose mean lies outside of a box, for a map that moves along with its robot; returns
     /// how many.
     pub fn remove_outside(&mut self, low: [f64; 3], high: [f64; 3]) -> usize {
+        if let Some(free) = &mut self.free {
+            free.counters.keep_inside(low, high);
+        }
         self.take_outside(low, high).len()
     }
 
@@ -236,6 +250,32 @@ impl Mapper {
     /// Brings the voxel view up to date after a change that was not a frame.
     pub(crate) fn refresh(&mut self) {
         self.update_views(None);
+    }
+
+    /// What was seen and seen through, if `free_space.enabled`.
+    pub fn free_space(&self) -> Option<&Counters> {
+        self.free.as_ref().map(|free| &free.counters)
+    }
+
+    /// Puts counters in place of those the map has, as from a file. Without effect unless `free_space.enabled`.
+    pub fn set_free_space(&mut self, counters: Counters) {
+        if let Some(free) = &mut self.free {
+            free.counters = counters;
+        }
+    }
+
+    /// For every point of a scan whether it is in space that is known to be free: it moves. All false without counters.
+    pub fn moving(&self, points: &[[f32; 3]], world_from_sensor: &Pose) -> Vec<bool> {
+        match &self.free {
+            Some(free) => self.run(|| free.moving(points, world_from_sensor)),
+            None => vec![false; points.len()],
+        }
+    }
+
+    /// How free space acts on beliefs, if it does.
+    pub(crate) fn existence(&self) -> Option<Existence<'_>> {
+        let free = self.free.as_ref().filter(|free| !free.counters.is_empty())?;
+        Some(Existence::new(free, &self.classes, &self.config))
     }
 
     /// The classes.

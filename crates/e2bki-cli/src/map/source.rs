@@ -137,7 +137,7 @@ impl Source {
                 thread
                     .spawn(move || {
                         // When the receiver has gone away, nobody wants the rest.
-                        chosen.into_iter().map(|index| drive.frame(index)).try_for_each(|frame| sender.send(frame)).ok()
+                        chosen.into_iter().map(|index| drive.frame(index)).all(|frame| sender.send(frame).is_ok())
                     })
                     .context("cannot start a thread for the simulation")?;
                 Ok(Box::new(frames.into_iter()))

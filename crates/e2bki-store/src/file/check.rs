@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use e2bki::free::Counters;
 use e2bki::{Mapper, PrimitiveState};
 
 use super::header::{Header, TileInfo};
@@ -87,6 +88,9 @@ fn check_file(path: &Path) -> Result<(Checked, Vec<PrimitiveState>)> {
             }
             Err(finding) => checked.findings.push(finding),
         }
+    }
+    if let Some(Err(source)) = header.free_space.as_ref().map(|counters| Counters::from_bytes(counters)) {
+        checked.findings.push(Error::Contents { path: path.into(), source });
     }
     if let Err(source) = fits(&header, all.clone()) {
         checked.findings.push(Error::Contents { path: path.into(), source });

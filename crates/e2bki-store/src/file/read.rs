@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use e2bki::free::Counters;
 use e2bki::{Config, Mapper, PrimitiveState, Restoring};
 use rayon::prelude::*;
 
@@ -62,10 +63,13 @@ impl MapFile {
     fn new(mut source: Box<dyn Source>, path: &Path) -> Result<Self> {
         let len = source.seek(SeekFrom::End(0)).map_err(Error::io("read", path))?;
         let mut bytes = Bytes { source: &mut *source, path, len };
-        let header = read_header(&mut bytes)?;
+        let mut header = read_header(&mut bytes)?;
         let index = read_index(&mut bytes)?;
         if Header::from_json(index.header.as_bytes(), path, 0)? != header {
             return Err(bytes.damaged("the index", 0, "its copy of the header differs".into()));
+        }
+        if let Some(at) = index.free_space {
+            header.free_space = Some(bytes.record("the counters of free space", at, record::FREE)?.0.into());
         }
         Ok(Self { path: path.into(), source, len, header, tiles: index.tiles })
     }
@@ -176,7 +180,11 @@ impl MapFile {
         let path = self.path.clone();
         let mut map = Restoring::new(classes, config, frames, next_id).map_err(Error::contents(&path))?;
         self.for_tiles(wanted, |states| map.add(&states).map_err(Error::contents(&path)))?;
-        map.finish().map_err(Error::contents(&path))
+        let mut map = map.finish().map_err(Error::contents(&path))?;
+        if let Some(counters) = &self.header.free_space {
+            map.set_free_space(Counters::from_bytes(counters).map_err(Error::contents(&path))?);
+        }
+        Ok(map)
     }
 }
 

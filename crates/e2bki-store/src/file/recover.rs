@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
 use e2bki::PrimitiveState;
+use e2bki::free::Counters;
 use rayon::prelude::*;
 
 use super::check::{check, fits};
@@ -102,7 +103,7 @@ fn salvage_file(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
         serde_json::from_slice::<Index>(text).ok().map(|index| (*at, index))
     });
     let first = marks.iter().find_map(|at| Some((*at, record_at(bytes, *at, record::HEAD)?.0)));
-    let header = match (first, &index) {
+    let mut header = match (first, &index) {
         (Some((at, text)), _) => Header::from_json(text, path, at as u64)?,
         (None, Some((at, index))) => Header::from_json(index.header.as_bytes(), path, *at as u64)?,
         (None, None) => {
@@ -112,6 +113,8 @@ fn salvage_file(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
     };
     let named: Option<BTreeMap<u64, &TileInfo>> =
         index.as_ref().map(|(_, index)| index.tiles.iter().map(|info| (info.offset, info)).collect());
+    let counters = marks.iter().find_map(|at| Some(record_at(bytes, *at, record::FREE)?.0));
+    header.free_space = counters.filter(|counters| Counters::from_bytes(counters).is_ok()).map(Into::into);
     let classes = header.classes.len();
     let found: Vec<(u64, TileInfo, Result<Vec<PrimitiveState>>)> = marks
         .par_iter()
@@ -151,6 +154,9 @@ fn salvage_file(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
     let rows = states.len() as u64;
     let rows_named = named.map(|named| named.values().map(|info| u64::from(info.rows)).sum::<u64>());
     let rows_lost = rows_named.map(|named| named.saturating_sub(rows));
+    if header.free_space.is_none() && index.as_ref().is_some_and(|(_, index)| index.free_space.is_some()) {
+        lost.push("the counters of free space".into());
+    }
     if index.is_none() {
         lost.push("the index is gone: tiles after the last one saved may be lost as well".into());
     }

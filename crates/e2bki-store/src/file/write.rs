@@ -194,9 +194,20 @@ pub(crate) fn write_map<'g, G: Sync>(
         written?;
         encoded = next;
     }
+    let free_space = match &header.free_space {
+        None => None,
+        Some(counters) if counters.len() > u32::MAX as usize => {
+            return Err(Error::Refused("the counters of free space are too large for one file".into()));
+        }
+        Some(counters) => {
+            let at = end;
+            end = put(&record::wrap(record::FREE, counters))?;
+            Some(at)
+        }
+    };
     let footer = footer(&columns(header.classes.len()), &placed, &text);
     let tiles: Vec<TileInfo> = placed.into_iter().map(|group| group.info).collect();
-    let index = Index { header: text, footer_hash: hash(&footer), footer_len: footer.len() as u32, tiles };
+    let index = Index { header: text, footer_hash: hash(&footer), footer_len: footer.len() as u32, tiles, free_space };
     put(&record::wrap(record::INDEX, &json(&index)?))?;
     put(&record::end(end))?;
     put(&footer)?;

@@ -7,6 +7,7 @@ mod common;
 
 mod damage;
 mod exports;
+mod free_space;
 mod golden;
 mod killed;
 mod merging;

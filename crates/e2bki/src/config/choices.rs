@@ -141,3 +141,27 @@ choice!(
         None = "none",
     }
 );
+
+choice!(
+    /// The LiDAR whose scans say what is free.
+    LidarModel {
+        /// Estimated from every scan.
+        Auto = "auto",
+        /// Velodyne HDL-32E.
+        Hdl32e = "hdl-32e",
+        /// Velodyne HDL-64E.
+        Hdl64e = "hdl-64e",
+        /// Ouster OS0, 128 beams.
+        Os0_128 = "os0-128",
+        /// Ouster OS1, 64 beams.
+        Os1_64 = "os1-64",
+        /// Ouster OS1, 128 beams.
+        Os1_128 = "os1-128",
+        /// Ouster OS2, 128 beams.
+        Os2_128 = "os2-128",
+        /// Velodyne VLP-16.
+        Vlp16 = "vlp-16",
+        /// Velodyne VLP-32C.
+        Vlp32c = "vlp-32c",
+    }
+);

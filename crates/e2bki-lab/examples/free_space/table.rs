@@ -46,7 +46,7 @@ fn accuracy(recorded: &Recorded, settings: &Settings) -> Result<[f64; 7]> {
     let counters = count(recorded, recorded.frames.iter(), settings)?;
     let [mut still, mut moved, mut thin] = [Share::default(); 3];
     // Points, moving points and points called gone of every cube.
-    let mut cubes: HashMap<[i32; 3], [f64; 3]> = HashMap::new();
+    let mut cubes: BTreeMap<[i32; 3], [f64; 3]> = BTreeMap::new();
     for frame in &recorded.frames {
         for i in (0..frame.points.len()).filter(|i| (1.5..50.0).contains(&frame.range(*i))) {
             let world = frame.world(i);
@@ -127,11 +127,14 @@ fn show(name: &str, a: [f64; 7], c: [f64; 2]) {
     );
 }
 
+/// Accuracies of a drive, and shares of the space around it.
+type Row = ([f64; 7], [f64; 2]);
+
 /// Prints a line per condition and seed, and means.
 pub(crate) fn print(seeds: &[u64]) -> Result<()> {
     let far = Settings { max_range_m: 50.0, ..Settings::default() };
     let tolerant = Settings { pose_error_deg: 0.1, ..far };
-    let mut means: BTreeMap<&str, Vec<([f64; 7], [f64; 2])>> = BTreeMap::new();
+    let mut means: BTreeMap<&str, Vec<Row>> = BTreeMap::new();
     for seed in seeds {
         let mut row = |name: &'static str, recorded: &Recorded, settings: &Settings| -> Result<()> {
             let near = Settings { max_range_m: 30.0, ..*settings };
@@ -151,8 +154,7 @@ pub(crate) fn print(seeds: &[u64]) -> Result<()> {
         row("16 beams", &recorded, &far)?;
     }
     for (name, rows) in &means {
-        let mean =
-            |value: &dyn Fn(&([f64; 7], [f64; 2])) -> f64| rows.iter().map(value).sum::<f64>() / rows.len() as f64;
+        let mean = |value: &dyn Fn(&Row) -> f64| rows.iter().map(value).sum::<f64>() / rows.len() as f64;
         let a = std::array::from_fn(|i| mean(&|row| row.0[i]));
         let c = std::array::from_fn(|i| mean(&|row| row.1[i]));
         show(&format!("mean {name}"), a, c);

@@ -1,8 +1,8 @@
 //! Free space measured: what moved and what stayed, on simulated urban drives whose objects know whether they move.
 //!
-//!     cargo run --release -p e2bki-baselines --example free_space -- table 7 11 13
-//!     cargo run --release -p e2bki-baselines --example free_space -- frames 7 FOLDER     (for scripts/dufomap-table.py)
-//!     cargo run --release -p e2bki-baselines --example free_space -- cost hdl-64e SCAN.bin …
+//!     cargo run --release -p e2bki-lab --example free_space -- table 7 11 13
+//!     cargo run --release -p e2bki-lab --example free_space -- frames 7 FOLDER     (for scripts/dufomap-table.py)
+//!     cargo run --release -p e2bki-lab --example free_space -- cost hdl-64e SCAN.bin …
 
 mod cost;
 mod drive;
