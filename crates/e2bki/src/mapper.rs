@@ -135,7 +135,7 @@ impl Mapper {
     fn insert_here(&mut self, prepared: Prepared) -> Result<FrameReport> {
         prepared.check(self.classes.len())?;
         self.check_counts(1, prepared.rows.len())?;
-        let Prepared { batch, rows, mut report, looked, world_from_sensor, .. } = prepared;
+        let Prepared { batch, rows, mut report, world_from_sensor, looked, .. } = prepared;
         // First, because it alone can fail.
         if let Some((free, looked)) = self.free.as_mut().zip(looked) {
             report.free_space = Some(free.count(looked)?);
@@ -206,7 +206,7 @@ impl Mapper {
             return Err(Error::Merge("an accumulated posterior cannot be taken apart again".into()));
         }
         self.check_counts(other.frames, other.set.len())?;
-        let submaps = self.submaps_of_other(other)?;
+        let theirs = self.submaps_of_other(other)?;
         if let Some((mine, theirs)) = self.free.as_mut().zip(other.free.as_ref()) {
             mine.counters.merge(&theirs.counters)?;
         }
@@ -217,7 +217,7 @@ impl Mapper {
         self.set.settle(std::mem::take(&mut outcome.changed));
         let work = self.update_views(None);
         self.frames += other.frames;
-        self.take_over(submaps);
+        self.take_over(theirs);
         Ok(FrameReport {
             clusters: rows.len(),
             folded,

@@ -133,6 +133,7 @@ fn assert_live_equals_rebuilt(map: &Mapper) {
 fn live_view_equals_the_rebuilt_view_and_the_query_at_centres() {
     for refinement in ["prune-then-merge", "one-pass"] {
         let mut config = Config::default().with(|c| {
+            c.refinement.prune = true;
             c.refinement.prune_ratio = 1.2;
             c.refinement.merge = true;
         });

@@ -123,7 +123,7 @@ fn without(config: &Config, every: usize) -> Vec<Method> {
     for (name, config) in [
         ("spheres", base().with(|c| c.kernel.shape = Shape::Sphere)),
         ("points", base().with(|c| c.kernel.shape = Shape::Point)),
-        ("no pruning", base().with(|c| c.refinement.prune = false)),
+        ("pruning", base().with(|c| c.refinement.prune = true)),
         ("merging by distance too", base().with(|c| c.refinement.merge = true)),
         ("no merging within a cube", base().with(|c| c.clustering.merge_same_cell = false)),
         ("no uncertainty gate", base().with(|c| c.fusion.gate = Gate::Off)),

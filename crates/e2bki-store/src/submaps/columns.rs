@@ -33,7 +33,7 @@ fn at_mean(first: &[i64; 3], weight: i64, (i, j): (usize, usize)) -> i64 {
 
 /// The numbers of a part, or the row that the format cannot hold exactly.
 pub(super) fn columns_of(states: impl ExactSizeIterator<Item = PrimitiveState>) -> Result<Columns, usize> {
-    let mut columns = Columns { fixed: vec![Vec::with_capacity(states.len()); FIXED], class: vec![], evidence: vec![] };
+    let mut columns = Columns { fixed: vec![Vec::new(); FIXED], class: vec![], evidence: vec![] };
     for (row, state) in states.enumerate() {
         let numbers = || -> Option<[i64; FIXED]> {
             let Sums { origin, weight, first, second, range } = state.sums;

@@ -150,7 +150,7 @@ records! {
             "What happens to a primitive that the gate stops";
     }
     refinement: RefinementConfig, "Pruning and merging of primitives already in the map" {
-        prune: bool = true, [flag],
+        prune: bool = false, [flag],
             "Remove distant primitives that nearer ones contradict";
         merge: bool = false, [flag],
             "Make agreeing neighbours one primitive";

@@ -23,6 +23,7 @@ impl Config {
                 c.clustering.clusters = clusters;
                 c.fusion.correlation = 0.0;
                 c.fusion.drop_uncertain = 0.1;
+                c.refinement.prune = true;
                 c.refinement.merge = true;
                 c.kernel.uncertainty_sensitivity = 0.75;
                 c.kernel.reach_growth = 0.0;

@@ -142,6 +142,7 @@ fn refinement_is_the_plain_reading_of_the_rules() {
         for seed in 0..12 {
             let config = Config::default().with(|c| {
                 c.refinement.order = refinement;
+                c.refinement.prune = true;
                 c.refinement.merge = true;
             });
             let recipe = Recipe::solid(&config);
