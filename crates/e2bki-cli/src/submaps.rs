@@ -91,8 +91,7 @@ pub(crate) fn save(map: &Mapper, header: &Header, out: &Path) -> Result<()> {
         known || header.sources.len() == 1
     };
     let sources: Vec<String> = header.sources.iter().filter(left).cloned().collect();
-    let mut written = Header::of(map, &sources);
-    written.config = header.config.clone();
-    let header = written;
-    Ok(e2bki_store::save_under(&header, map, out)?)
+    let mut own = Header::of(map, &sources);
+    own.config = header.config.clone();
+    Ok(e2bki_store::save_under(&own, map, out)?)
 }

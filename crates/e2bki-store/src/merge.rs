@@ -7,8 +7,8 @@ use e2bki::{ClassSet, Config, Mapper, Pose, PrimitiveState};
 
 use crate::error::{Error, Result};
 use crate::file::{Header, MapFile, save_under};
-use crate::folder::{is_folder, open_any};
-use crate::submaps::submaps_folder;
+use crate::folder::open_any;
+use crate::submaps::has_submaps;
 use crate::transform::transformed;
 
 /// A map to merge.
@@ -171,7 +171,7 @@ fn read(input: &Input) -> Result<Part> {
     let (header, states) = open_any(&input.path)?;
     let mut states: Vec<PrimitiveState> = states;
     states.sort_unstable_by_key(|state| state.id);
-    let has_submaps = !is_folder(&input.path) && submaps_folder(&input.path).is_dir();
+    let has_submaps = MapFile::open(&input.path).is_ok_and(|file| has_submaps(&input.path, &file));
     Ok(Part { path: input.path.clone(), world_from_map: input.world_from_map, header, states, has_submaps })
 }
 

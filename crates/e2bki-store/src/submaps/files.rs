@@ -117,9 +117,9 @@ pub(super) fn open_manifest(path: &Path, map: &MapFile) -> Result<(Manifest, Pat
     Ok((manifest, name))
 }
 
-/// Whether there is a folder of submaps beside a map.
-fn has_submaps(path: &Path) -> bool {
-    submaps_folder(path).is_dir()
+/// Whether the submaps of this state of a map are beside it.
+pub(crate) fn has_submaps(path: &Path, map: &MapFile) -> bool {
+    submaps_folder(path).join(manifest_name(map_hash(map.header(), map.tiles()))).is_file()
 }
 
 /// Gives a map that was just loaded from a file the submaps beside it.
@@ -152,7 +152,7 @@ pub fn load_with_submaps(path: impl AsRef<Path>) -> Result<Mapper> {
 
 /// The same for a map that was loaded from a file, if there are submaps beside it; says whether there are.
 pub(crate) fn restore_if_kept(map: &mut Mapper, path: &Path, file: &MapFile) -> Result<bool> {
-    if has_submaps(path) {
+    if has_submaps(path, file) {
         restore(map, path, file)?;
     }
     Ok(map.submaps().is_some())

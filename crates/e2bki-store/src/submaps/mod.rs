@@ -15,6 +15,6 @@ mod files;
 mod listing;
 mod part;
 
-pub(crate) use files::{Beside, map_hash, restore_if_kept};
+pub(crate) use files::{Beside, has_submaps, map_hash, restore_if_kept};
 pub use files::{load_with_submaps, submaps_folder};
 pub use listing::{Listed, list_submaps};

@@ -177,9 +177,8 @@ fn merged_maps_keep_their_submaps_and_a_drive_can_be_trusted_less() {
     assert_eq!(merged.submaps, None);
     let sum = evidence(&load(&ab).unwrap());
     assert!((sum - evidence(&first) - 0.5 * evidence(&whole)).abs() < 1e-5);
-    for (wrong, why) in [("robot-c", "robot-a, robot-b")] {
-        assert!(merge(&inputs, &half(wrong), &ab).unwrap_err().to_string().contains(why));
-    }
+    let nobody = merge(&inputs, &half("robot-c"), &ab).unwrap_err().to_string();
+    assert!(nobody.contains("robot-a, robot-b"), "{nobody}");
     let zero = MergeOptions { trust: vec![("robot-b".into(), 0.0)], ..MergeOptions::default() };
     assert!(merge(&inputs, &zero, &ab).unwrap_err().to_string().contains("1/256"));
     // Moved as a whole, with submaps: as if every submap had been corrected.

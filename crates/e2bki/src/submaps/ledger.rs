@@ -145,7 +145,7 @@ impl Submaps {
         }
     }
 
-    /// Takes submaps over under new ids; their number of the first.
+    /// Takes submaps over under new ids.
     pub(super) fn append(&mut self, submaps: impl IntoIterator<Item = Submap>) {
         self.close();
         for mut submap in submaps {

@@ -173,7 +173,7 @@ impl Mapper {
         Ok(done)
     }
 
-    /// Gives a map back the submaps that it was saved with. Fails, and leaves the map without, if they are not its sum.
+    /// Gives a map back the submaps that it was saved with. Fails, and leaves the map as it was, if they cannot be of it.
     pub fn restore_submaps(&mut self, submaps: Vec<Submap>, next_id: u32) -> Result<()> {
         let (classes, side) = (self.classes().len(), self.config().clustering.cell_size);
         if let Some(reason) = self.config().not_a_sum() {
