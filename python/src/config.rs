@@ -14,6 +14,9 @@ use crate::errors::{Failure, Result};
 /// Config(*, preset="default", **parameters)
 ///     preset: "default", "paper-rellis" or "paper-urban"; parameters: see `Config.fields()`.
 ///
+/// Keywords and attributes have no records: `kernel.length_scale` of a configuration file is
+/// `Config(length_scale=0.2)`. Files with and without records are read.
+///
 /// Every parameter is an attribute. A configuration never changes; `replace` makes another.
 #[pyclass(name = "Config", module = "e2bki", frozen, eq, from_py_object)]
 #[derive(Clone, PartialEq)]
@@ -57,22 +60,25 @@ impl PyConfig {
     fn to_dict<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
         for field in fields() {
-            all.set_item(field.key, value_of(py, field, &self.0)?)?;
+            all.set_item(field.flat, value_of(py, field, &self.0)?)?;
         }
         Ok(all)
     }
 
     /// fields() -> list[dict]
     ///
-    /// What there is to set: `name`, `symbol` (the paper's), `about`, `allowed`, `default`.
+    /// What there is to set: `name` (the keyword), `key` (in configuration files, with its record), `symbol` (the
+    /// paper's), `unit`, `about`, `allowed`, `default`.
     #[staticmethod]
     fn fields(py: Python<'_>) -> Result<Vec<Bound<'_, PyDict>>> {
         let usual = Config::default();
         let mut all = Vec::new();
         for field in fields() {
             let entry = PyDict::new(py);
-            entry.set_item("name", field.key)?;
+            entry.set_item("name", field.flat)?;
+            entry.set_item("key", field.key)?;
             entry.set_item("symbol", field.symbol)?;
+            entry.set_item("unit", field.unit)?;
             entry.set_item("about", field.about)?;
             entry.set_item("allowed", field.allowed())?;
             entry.set_item("default", value_of(py, field, &usual)?)?;
@@ -94,7 +100,7 @@ impl PyConfig {
     }
 
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> Result<Bound<'py, PyAny>> {
-        match fields().iter().find(|field| field.key == name) {
+        match fields().iter().find(|field| field.flat == name) {
             Some(field) => value_of(py, field, &self.0),
             None => Err(PyAttributeError::new_err(format!("a configuration has no parameter `{name}`")).into()),
         }
@@ -102,7 +108,7 @@ impl PyConfig {
 
     fn __dir__(&self) -> Vec<&'static str> {
         let methods = ["from_toml", "to_toml", "replace", "to_dict", "fields", "presets"];
-        fields().iter().map(|field| field.key).chain(methods).collect()
+        fields().iter().map(|field| field.flat).chain(methods).collect()
     }
 
     fn __repr__(&self) -> String {
@@ -114,7 +120,7 @@ impl PyConfig {
             "inf" => "float('inf')".into(),
             _ => text,
         };
-        let shown = fields().iter().filter(differs).map(|f| format!("{}={}", f.key, python(f.value(&self.0))));
+        let shown = fields().iter().filter(differs).map(|f| format!("{}={}", f.flat, python(f.value(&self.0))));
         format!("Config({})", shown.collect::<Vec<_>>().join(", "))
     }
 
@@ -131,7 +137,7 @@ pub(crate) fn config_or_default(config: Option<PyConfig>) -> Config {
 /// A configuration with parameters changed all at once, as if they stood in a file: some limit each other.
 fn changed(start: &Config, parameters: Option<&Bound<'_, PyDict>>) -> Result<Config> {
     let Some(parameters) = parameters else { return Ok(start.clone()) };
-    let mut table = start.to_toml().parse::<toml::Table>().map_err(|e| Failure::value(e.to_string()))?;
+    let mut table = start.to_flat_toml().parse::<toml::Table>().map_err(|e| Failure::value(e.to_string()))?;
     for (key, value) in parameters {
         let key: String = key.extract()?;
         let value = toml_value(&key, &value)?;
@@ -177,8 +183,8 @@ fn toml_value(key: &str, value: &Bound<'_, PyAny>) -> Result<toml::Value> {
 /// A parameter's value as Python has it.
 fn value_of<'py>(py: Python<'py>, field: &Field, config: &Config) -> Result<Bound<'py, PyAny>> {
     let text = field.value(config);
-    if field.key == "confusion" {
-        return Ok(config.confusion.rows().to_vec().into_bound_py_any(py)?);
+    if field.key == "input.confusion" {
+        return Ok(config.input.confusion.rows().to_vec().into_bound_py_any(py)?);
     }
     Ok(match text.as_str() {
         "true" | "false" => (text == "true").into_bound_py_any(py)?,

@@ -143,7 +143,7 @@ impl PyMap {
     /// Voxels of any side (metres; the configured one if not given) that hold evidence.
     #[pyo3(signature = (*, resolution = None))]
     fn voxels(&self, py: Python<'_>, resolution: Option<f64>) -> Result<Py<PyVoxels>> {
-        let voxels = self.read(py, |map| map.voxels(resolution.unwrap_or(map.config().resolution)))??;
+        let voxels = self.read(py, |map| map.voxels(resolution.unwrap_or(map.config().views.resolution)))??;
         PyVoxels::of(py, voxels, self.classes.clone())
     }
 
@@ -153,7 +153,7 @@ impl PyMap {
     fn live_voxels(&self, py: Python<'_>) -> Result<Py<PyVoxels>> {
         let (resolution, (centers, beliefs)) = self.read(py, |map| {
             let voxels: (Vec<_>, Vec<_>) = map.live_voxels().map(|voxel| (voxel.center, voxel.belief)).unzip();
-            (map.config().resolution, voxels)
+            (map.config().views.resolution, voxels)
         })?;
         PyVoxels::new(py, resolution, centers, Source::Best(beliefs), self.classes.clone())
     }
@@ -163,7 +163,7 @@ impl PyMap {
     /// Bird's-eye cells of any side (metres; the configured one if not given) that hold evidence.
     #[pyo3(signature = (*, resolution = None))]
     fn bev(&self, py: Python<'_>, resolution: Option<f64>) -> Result<Py<PyCells>> {
-        let cells = self.read(py, |map| map.bev(resolution.unwrap_or(map.config().resolution)))??;
+        let cells = self.read(py, |map| map.bev(resolution.unwrap_or(map.config().views.resolution)))??;
         PyCells::of(py, cells, self.classes.clone())
     }
 
@@ -337,7 +337,7 @@ impl PyMap {
 
     fn __repr__(&self, py: Python<'_>) -> Result<String> {
         let (primitives, frames, resolution) =
-            self.read(py, |map| (map.len(), map.frames(), map.config().resolution))?;
+            self.read(py, |map| (map.len(), map.frames(), map.config().views.resolution))?;
         Ok(format!(
             "<e2bki.Map: {primitives} primitives of {frames} frames, {} classes, {resolution} m voxels>",
             self.classes.len()

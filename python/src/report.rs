@@ -83,6 +83,8 @@ impl PyDropped {
 pub(crate) struct PyTimings {
     /// Checking and converting the input, seconds.
     sanitise: f64,
+    /// Agreement of hard labels, learned confusion, neighbours and class trust, seconds.
+    context: f64,
     /// Grouping points, seconds.
     cluster: f64,
     /// Summing points into primitives and the uncertainty gate, seconds.
@@ -99,15 +101,17 @@ pub(crate) struct PyTimings {
 
 impl From<Timings> for PyTimings {
     fn from(t: Timings) -> Self {
-        let [sanitise, cluster, fuse, insert, refine, view] = t.by_stage().map(|(_, duration)| duration.as_secs_f64());
-        Self { sanitise, cluster, fuse, insert, refine, view, total: t.total().as_secs_f64() }
+        let [sanitise, context, cluster, fuse, insert, refine, view] =
+            t.by_stage().map(|(_, duration)| duration.as_secs_f64());
+        Self { sanitise, context, cluster, fuse, insert, refine, view, total: t.total().as_secs_f64() }
     }
 }
 
 impl PyTimings {
-    fn by_stage(&self) -> [(&'static str, f64); 6] {
+    fn by_stage(&self) -> [(&'static str, f64); 7] {
         [
             ("sanitise", self.sanitise),
+            ("context", self.context),
             ("cluster", self.cluster),
             ("fuse", self.fuse),
             ("insert", self.insert),

@@ -10,6 +10,15 @@ matplotlib.use("Agg")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 
+def pytest_runtest_logreport(report):
+    """Skips are counted by scripts/test.sh, which names this file."""
+    path = os.environ.get("E2BKI_SKIPS")
+    if path and report.skipped:
+        why = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        with open(path, "a") as skips:
+            skips.write(f"{report.nodeid}: {str(why).removeprefix('Skipped: ')}\n")
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(7)

@@ -28,6 +28,7 @@ def test_presets_and_files():
         assert Config.from_toml(config.to_toml()) == config
         assert Config.from_toml(f'preset = "{name}"') == config
     paper = Config(preset="paper-rellis", resolution=0.1)
+    assert Config.from_toml("[views]\nresolution = 0.3") == Config.from_toml("resolution = 0.3") == Config(resolution=0.3)
     assert (paper.clusters, paper.clustering, paper.resolution) == (256, "kmeans++", 0.1)
 
 
@@ -46,7 +47,7 @@ def test_parameters_that_limit_each_other_may_come_in_any_order():
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"resolutoin": 0.1}, ["resolutoin", "did you mean `resolution`"]),
+        ({"resolutoin": 0.1}, ["resolutoin", "did you mean `views.resolution`"]),
         ({"resolution": -1}, ["resolution", "0.005"]),
         ({"resolution": math.nan}, ["resolution"]),
         ({"resolution": "fine"}, ["resolution", "fine"]),
@@ -82,7 +83,7 @@ def test_types_that_are_no_parameters():
 
 def test_repr_copy_and_pickle():
     config = Config(resolution=0.1, prune=False, clustering="fps", max_range=50)
-    assert repr(config) == 'Config(resolution=0.1, prune=False, clustering="fps", max_range=50.0)'
+    assert repr(config) == 'Config(max_range=50.0, clustering="fps", prune=False, resolution=0.1)'
     assert eval(repr(config)) == config == pickle.loads(pickle.dumps(config)) == copy.deepcopy(config)
     assert repr(Config()) == "Config()" and "resolution" in dir(config)
     assert e2bki.Map(["a"], config=config).config == config

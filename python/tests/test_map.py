@@ -22,7 +22,7 @@ def test_a_report_accounts_for_every_point(scan):
     assert report.primitives == len(m) == report.clusters - report.gated - report.folded - report.pruned
     t = report.timings
     assert t.total == pytest.approx(sum(t.to_dict().values())) and t.total > 0
-    assert list(t.to_dict()) == ["sanitise", "cluster", "fuse", "insert", "refine", "view"]
+    assert list(t.to_dict()) == ["sanitise", "context", "cluster", "fuse", "insert", "refine", "view"]
     for thing in (report, t, report.dropped):
         assert "e2bki" in repr(thing) or "Dropped(total=0" in repr(thing)
 

@@ -88,10 +88,13 @@ def test_stubs_name_what_there_is(mypy, tmp_path):
     assert code == 0, text
 
 
-def test_the_stub_of_config_has_every_parameter():
+def test_the_stub_of_config_has_the_words_of_every_parameter():
     stub = (Path(e2bki.__file__).parent / "_e2bki.pyi").read_text()
     for field in e2bki.Config.fields():
-        assert f"    def {field['name']}(self) -> " in stub, field["name"]
+        start = stub.index(f"    def {field['name']}(self) -> ")
+        words = " ".join(stub[start:].split('"""')[1].split())
+        unit, symbol = (f" {name}: {field[key]}." if field[key] else "" for name, key in (("Unit", "unit"), ("Paper", "symbol")))
+        assert words == f"{field['about']}.{unit}{symbol}", field["name"]
 
 
 def test_everything_is_documented():

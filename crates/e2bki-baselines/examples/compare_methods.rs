@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let drive = Drive::new(options)?;
     let model = ErrorModel::for_drive(&drive, 0.1)?;
     let classes = ClassSet::new(drive.classes().iter().map(|c| (c.name, c.color)))?;
-    let config = Config { max_range: 40.0, ..Config::default() };
+    let config = Config::default().with(|c| c.input.max_range = 40.0);
 
     // Every other frame is mapped; the rest are asked about.
     let frames: Vec<_> = (0..12).map(|i| drive.frame(2 * i)).collect();

@@ -30,7 +30,7 @@ impl VoxelMapper {
     pub(crate) fn new(classes: ClassSet, config: &Config, options: BuildOptions, rule: Rule) -> Result<Self> {
         config.check()?;
         select::check(options.thinning)?;
-        let pool = match config.threads {
+        let pool = match config.run.threads {
             0 => None,
             threads => Some(Arc::new(
                 rayon::ThreadPoolBuilder::new()
@@ -39,7 +39,7 @@ impl VoxelMapper {
                     .map_err(|e| Error::Unsupported(format!("cannot start {threads} threads: {e}")))?,
             )),
         };
-        let grid = |planar| Grid::new(Lattice { resolution: config.resolution, planar, shift: rule.shift() });
+        let grid = |planar| Grid::new(Lattice { resolution: config.views.resolution, planar, shift: rule.shift() });
         let (solid, planar) = (grid(false), options.bev.then(|| grid(true)));
         Ok(Self { classes, config: plain(config), options, rule, solid, planar, pool })
     }
@@ -61,12 +61,10 @@ impl VoxelMapper {
     }
 
     fn insert_here(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
-        // 1. Check every value and make every point an opinion.
-        let start = Instant::now();
+        // 1. and 2. Check every value and make every point an opinion.
         let (points, mut report) = EvidentialPoints::from_frame(frame, self.classes.len(), &self.config)?;
-        report.timings.sanitise = start.elapsed();
 
-        // 2. Choose the points, find their voxels, and take from their opinions what the rule asks for.
+        // 3. Choose the points, find their voxels, and take from their opinions what the rule asks for.
         let start = Instant::now();
         let gate = self.rule.is_gated().then_some(&self.config);
         let lattice = &self.solid.lattice;
@@ -78,7 +76,7 @@ impl VoxelMapper {
         report.clusters = selected.rows.len();
         report.timings.cluster = start.elapsed();
 
-        // 3. Add them to the voxels, and to the cells of the plane.
+        // 4. Add them to the voxels, and to the cells of the plane.
         let start = Instant::now();
         report.voxels_updated = self.rule.update(&mut self.solid, &scan, &scan.places);
         if let Some(planar) = &mut self.planar {
@@ -100,13 +98,13 @@ impl VoxelMapper {
 
     pub(crate) fn voxels(&self) -> Voxels {
         let (centers, beliefs) = self.beliefs_of(&self.solid);
-        Voxels { resolution: self.config.resolution, centers, beliefs }
+        Voxels { resolution: self.config.views.resolution, centers, beliefs }
     }
 
     pub(crate) fn bev(&self) -> Result<Cells> {
         let (centers, beliefs) = self.beliefs_of(self.plane()?);
         let centers = centers.into_iter().map(|c| [c[0], c[1]]).collect();
-        Ok(Cells { resolution: self.config.resolution, centers, beliefs })
+        Ok(Cells { resolution: self.config.views.resolution, centers, beliefs })
     }
 
     pub(crate) fn byte_size(&self) -> usize {
@@ -126,7 +124,7 @@ impl VoxelMapper {
     }
 
     fn beliefs(&self, rows: Vec<f32>) -> Beliefs {
-        Beliefs::from_sums(self.classes.len(), self.config.prior, self.rule.sparsity(&self.config), rows)
+        Beliefs::from_sums(self.classes.len(), self.config.kernel.prior, self.rule.sparsity(&self.config), rows)
     }
 
     fn beliefs_at(&self, grid: &Grid, points: &[[f64; 3]]) -> Beliefs {
@@ -162,5 +160,8 @@ impl VoxelMapper {
 
 /// The configuration without what is E2-BKI's alone: these methods take every point at its word.
 pub(crate) fn plain(config: &Config) -> Config {
-    Config { context: 0.0, class_trust: 0.0, ..config.clone() }
+    config.clone().with(|c| {
+        c.input.context = 0.0;
+        c.input.class_trust = 0.0;
+    })
 }

@@ -43,7 +43,7 @@ macro_rules! method {
             }
 
             fn resolution(&self) -> f64 {
-                self.0.config().resolution
+                self.0.config().views.resolution
             }
 
             fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {

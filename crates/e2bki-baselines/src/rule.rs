@@ -32,22 +32,24 @@ pub(crate) enum Rule {
 impl Rule {
     /// S-BKI with the configured length.
     pub(crate) fn kernel(config: &Config) -> Result<Self> {
-        Ok(Self::Kernel { reach: in_voxels(config.length_scale, "length_scale", 1.0, config)? })
+        Ok(Self::Kernel { reach: in_voxels(config.kernel.length_scale, "kernel.length_scale", 1.0, config)? })
     }
 
     /// EBS with the configured length and sensitivity.
     pub(crate) fn evidential(config: &Config) -> Result<Self> {
-        Ok(Self::Evidential { reach: in_voxels(config.reach(0.0), "length_scale", reach_factor(config), config)? })
+        Ok(Self::Evidential {
+            reach: in_voxels(config.reach(0.0), "kernel.length_scale", reach_factor(config), config)?,
+        })
     }
 
     /// DST mapping with the configured length and sensitivity.
     pub(crate) fn dempster(config: &Config) -> Result<Self> {
-        Ok(Self::Dempster { reach: in_voxels(config.reach(0.0), "length_scale", reach_factor(config), config)? })
+        Ok(Self::Dempster { reach: in_voxels(config.reach(0.0), "kernel.length_scale", reach_factor(config), config)? })
     }
 
     /// ConvBKI with the given kernels.
     pub(crate) fn convolution(kernels: &ConvKernels, config: &Config) -> Self {
-        Self::Convolution(Filters::new(kernels, config.resolution))
+        Self::Convolution(Filters::new(kernels, config.views.resolution))
     }
 
     /// What a point says to this rule.
@@ -71,7 +73,7 @@ impl Rule {
 
     /// Form of the sparsity part of the uncertainty: Dempster's rule has its own uncertainty and needs none.
     pub(crate) fn sparsity(&self, config: &Config) -> Sparsity {
-        if matches!(self, Self::Dempster { .. }) { Sparsity::None } else { config.sparsity }
+        if matches!(self, Self::Dempster { .. }) { Sparsity::None } else { config.views.sparsity }
     }
 
     /// Adds a frame to a grid; `places` are the scan's, or those with their height dropped. Returns the voxels updated.
@@ -113,21 +115,21 @@ fn linear(channels: &[u16], sums: &[f32], row: &mut [f32]) {
 
 /// A length in voxels, if it is not too long; `factor` times the configured value gave it.
 fn in_voxels(length: f64, key: &str, factor: f64, config: &Config) -> Result<f32> {
-    let reach = length / config.resolution;
+    let reach = length / config.views.resolution;
     if reach <= MOST_REACH {
         return Ok(reach as f32);
     }
-    let most = MOST_REACH * config.resolution / factor;
+    let most = MOST_REACH * config.views.resolution / factor;
     Err(Error::BadValue {
         key: key.into(),
-        found: config.length_scale.to_string(),
+        found: config.kernel.length_scale.to_string(),
         allowed: format!(
             "at most {most:.3} with voxels of {} m: a kernel may reach {MOST_REACH} voxels",
-            config.resolution
+            config.views.resolution
         ),
     })
 }
 
 fn reach_factor(config: &Config) -> f64 {
-    config.reach(0.0) / config.length_scale
+    config.reach(0.0) / config.kernel.length_scale
 }

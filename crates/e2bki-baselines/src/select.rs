@@ -62,12 +62,12 @@ pub(crate) fn select(
 
 /// Largest uncertainty that passes. The dynamic gate takes the value at index ⌊N(1−ũ)⌋ in ascending order; ties pass.
 fn threshold(points: &EvidentialPoints, config: &Config) -> f64 {
-    let fixed = match config.gate {
-        Gate::Static | Gate::Hybrid => config.max_uncertainty,
+    let fixed = match config.fusion.gate {
+        Gate::Static | Gate::Hybrid => config.fusion.max_uncertainty,
         _ => f64::INFINITY,
     };
-    let index = (points.len() as f64 * (1.0 - config.drop_uncertain)) as usize;
-    if !matches!(config.gate, Gate::Dynamic | Gate::Hybrid) || index >= points.len() {
+    let index = (points.len() as f64 * (1.0 - config.fusion.drop_uncertain)) as usize;
+    if !matches!(config.fusion.gate, Gate::Dynamic | Gate::Hybrid) || index >= points.len() {
         return fixed;
     }
     let mut values: Vec<f64> =

@@ -17,7 +17,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
     for baseline in Baseline::ALL {
         let mut reference = None;
         for threads in [1, 2, 7] {
-            let config = Config { threads, ..Config::default() };
+            let config = Config::default().with(|c| c.run.threads = threads);
             let mut map = baseline.build_with(classes(CLASSES), &config, BEV).unwrap();
             clouds.iter().for_each(|cloud| assert!(map.insert(&cloud.frame()).is_ok()));
             let outcome = (map.voxels().unwrap(), map.bev().unwrap());
@@ -75,7 +75,10 @@ fn bad_queries_are_unobserved_and_bad_frames_are_refused_or_counted() {
         assert_eq!((report.kept, report.voxels_updated > 0), (1, true));
     }
     // Indices end somewhere: beyond, points are counted as too far.
-    let config = Config { resolution: 0.005, length_scale: 0.01, ..Config::default() };
+    let config = Config::default().with(|c| {
+        c.views.resolution = 0.005;
+        c.kernel.length_scale = 0.01;
+    });
     let mut map = Baseline::SBki.build(classes(CLASSES), &config).unwrap();
     let report = map
         .insert(&Frame {
@@ -92,11 +95,14 @@ fn options_that_cannot_work_say_what_would() {
     let none = Baseline::Ebs.build(classes(2), &Config::default()).unwrap();
     assert!(none.bev().unwrap_err().to_string().contains("bev: true"));
     assert!(none.query_bev(&[[0.0; 2]]).is_err());
-    let wide = Config { length_scale: 10.0, resolution: 0.1, ..Config::default() };
+    let wide = Config::default().with(|c| {
+        c.kernel.length_scale = 10.0;
+        c.views.resolution = 0.1;
+    });
     let message = Baseline::SBki.build(classes(2), &wide).err().unwrap().to_string();
     assert!(message.contains("length_scale") && message.contains("3.200"), "{message}");
     assert!(Baseline::Ebs.build(classes(2), &wide).is_err() && Baseline::SCsm.build(classes(2), &wide).is_ok());
-    assert!(Baseline::SCsm.build(classes(2), &Config { prior: -1.0, ..Config::default() }).is_err());
+    assert!(Baseline::SCsm.build(classes(2), &Config::default().with(|c| c.kernel.prior = -1.0)).is_err());
     for thinning in [Thinning { points: 0, cell: 0.4 }, Thinning { points: 1, cell: f64::NAN }] {
         let options = BuildOptions { bev: false, thinning: Some(thinning) };
         assert!(Baseline::SBki.build_with(classes(2), &Config::default(), options).is_err());
@@ -115,12 +121,19 @@ fn gate_and_thinning_leave_out_what_they_should() {
         let mut map = baseline.build_with(classes(CLASSES), config, options).unwrap();
         map.insert(&cloud.frame()).unwrap()
     };
-    let config = Config { drop_uncertain: 0.1, context: 0.0, class_trust: 0.0, ..Config::default() };
+    let config = Config::default().with(|c| {
+        c.fusion.drop_uncertain = 0.1;
+        c.input.context = 0.0;
+        c.input.class_trust = 0.0;
+    });
     let report = insert(Baseline::Ebs, &config, None);
     assert_eq!((report.kept, report.gated, report.clusters), (1000, 99, 901));
-    assert_eq!(insert(Baseline::Ebs, &Config { gate: Gate::Off, ..config.clone() }, None).gated, 0);
+    assert_eq!(insert(Baseline::Ebs, &config.clone().with(|c| c.fusion.gate = Gate::Off), None).gated, 0);
     assert_eq!(insert(Baseline::SBki, &config, None).gated, 0);
-    let fixed = Config { gate: Gate::Static, max_uncertainty: 0.3, ..config.clone() };
+    let fixed = config.clone().with(|c| {
+        c.fusion.gate = Gate::Static;
+        c.fusion.max_uncertainty = 0.3;
+    });
     let above = cloud.seen(CLASSES, &config).iter().filter(|p| p.u > 0.3).count();
     assert_eq!(insert(Baseline::Dst, &fixed, None).gated, above);
     // The plain count: the first two of each cell.

@@ -14,7 +14,12 @@ use proptest::prelude::*;
 const CLASSES: usize = 4;
 
 fn config() -> Config {
-    Config { threads: 1, drop_uncertain: 0.1, context: 0.0, class_trust: 0.0, ..Config::default() }
+    Config::default().with(|c| {
+        c.run.threads = 1;
+        c.fusion.drop_uncertain = 0.1;
+        c.input.context = 0.0;
+        c.input.class_trust = 0.0;
+    })
 }
 
 fn clouds(seed: u64) -> [Cloud; 2] {
@@ -53,7 +58,7 @@ fn summed(frames: impl Iterator<Item = Map>) -> Map {
 
 /// Compares the voxels of a map with the expected ones: values to 1e-5 of a voxel's mass, presence where it matters.
 fn compare(what: &str, centers: Vec<[f64; 3]>, beliefs: &Beliefs, expected: &Map, axes: usize) {
-    let resolution = config().resolution;
+    let resolution = config().views.resolution;
     let mut found = BTreeSet::new();
     for (i, center) in centers.into_iter().enumerate() {
         let voxel = voxel_of(center, resolution, axes);
@@ -66,7 +71,7 @@ fn compare(what: &str, centers: Vec<[f64; 3]>, beliefs: &Beliefs, expected: &Map
         };
         let mass: f64 = sums.iter().sum();
         for (alpha, sum) in beliefs.alpha(i).zip(sums) {
-            let error = (alpha - config().prior - sum).abs();
+            let error = (alpha - config().kernel.prior - sum).abs();
             assert!(error < 1e-5 * mass.max(1e-2), "{what} {voxel:?}: {alpha} {sum} of {mass}");
         }
         assert!((beliefs.get(i).evidence() - mass).abs() < 1e-5 * mass.max(1e-2), "{what}");
@@ -104,10 +109,10 @@ fn sharp_edge(points: &[Seen], axes: usize) -> Map {
     };
     let mut blocks: BTreeMap<[i64; 3], Vec<&Seen>> = BTreeMap::new();
     for point in points {
-        blocks.entry(block_of(voxel_of(point.position, config.resolution, axes))).or_default().push(point);
+        blocks.entry(block_of(voxel_of(point.position, config.views.resolution, axes))).or_default().push(point);
     }
     let mut map = Map::new();
-    for voxel in voxels_near(points, config.resolution, 4, axes) {
+    for voxel in voxels_near(points, config.views.resolution, 4, axes) {
         let block = block_of(voxel);
         let faces: Vec<[i64; 3]> = (0..2 * axes)
             .map(|f| std::array::from_fn(|a| block[a] + if a == f / 2 { 2 * (f as i64 % 2) - 1 } else { 0 }))
@@ -124,14 +129,16 @@ fn sharp_edge(points: &[Seen], axes: usize) -> Map {
                 if mixture > 0.3 {
                     sources.extend(beyond);
                 }
-                (sources, (3.0 + 2.0 * mixture) * config.resolution)
+                (sources, (3.0 + 2.0 * mixture) * config.views.resolution)
             }
-            None if faces.iter().filter(|f| blocks.contains_key(*f)).count() >= 2 => (beyond, 5.0 * config.resolution),
+            None if faces.iter().filter(|f| blocks.contains_key(*f)).count() >= 2 => {
+                (beyond, 5.0 * config.views.resolution)
+            }
             None => continue,
         };
         let mut sums = vec![0.0; CLASSES];
         for point in sources {
-            let d = point.distance(center_of(voxel, config.resolution), axes);
+            let d = point.distance(center_of(voxel, config.views.resolution), axes);
             sums[point.label] += (1.0 - d / length).max(0.0);
         }
         if sums.iter().sum::<f64>() > 0.0 {
@@ -142,7 +149,7 @@ fn sharp_edge(points: &[Seen], axes: usize) -> Map {
 }
 
 fn convolution(points: &[Seen], kernels: &ConvKernels, axes: usize) -> Map {
-    let r = config().resolution;
+    let r = config().views.resolution;
     let mut map = Map::new();
     for voxel in voxels_near(points, r, 2, axes) {
         let mut sums = vec![0.0; CLASSES];
@@ -168,8 +175,8 @@ fn dempster(frames: &[Vec<Seen>], axes: usize) -> Map {
     let config = config();
     let points: Vec<Seen> = frames.iter().flatten().cloned().collect();
     let mut map = Map::new();
-    for voxel in voxels_near(&points, config.resolution, 4, axes) {
-        let center = center_of(voxel, config.resolution);
+    for voxel in voxels_near(&points, config.views.resolution, 4, axes) {
+        let center = center_of(voxel, config.views.resolution);
         let (mut belief, mut ignorance, mut any) = (vec![0.0; CLASSES], 1.0, false);
         for point in &points {
             let k = sparse_kernel(point.distance(center, axes), config.reach(point.u));
@@ -201,13 +208,13 @@ proptest! {
         check("S-CSM", &*built(Baseline::SCsm, &clouds), |axes| {
             let mut map = Map::new();
             for point in frames.iter().flatten() {
-                let voxel = voxel_of(point.position, config.resolution, axes);
+                let voxel = voxel_of(point.position, config.views.resolution, axes);
                 map.entry(voxel).or_insert_with(|| vec![0.0; CLASSES])[point.label] += 1.0;
             }
             map
         });
         check("S-BKI", &*built(Baseline::SBki, &clouds), |axes| {
-            summed(frames.iter().map(|f| kernel_map(f, &config, axes, |_| config.length_scale, one_hot)))
+            summed(frames.iter().map(|f| kernel_map(f, &config, axes, |_| config.kernel.length_scale, one_hot)))
         });
         check("EBS", &*built(Baseline::Ebs, &clouds), |axes| {
             summed(frames.iter().map(|f| {
@@ -230,7 +237,7 @@ proptest! {
         check("DST", &*map, |axes| dempster(&passed, axes));
         let beliefs = map.voxels().unwrap().beliefs;
         for (i, belief) in beliefs.iter().enumerate() {
-            let beliefs_and_ignorance: f64 = beliefs.alpha(i).map(|a| a - config.prior).sum();
+            let beliefs_and_ignorance: f64 = beliefs.alpha(i).map(|a| a - config.kernel.prior).sum();
             prop_assert!((beliefs_and_ignorance - 1.0).abs() < 1e-5);
             prop_assert!((belief.uncertainty() - belief.semantic_uncertainty()).abs() < 1e-12);
         }

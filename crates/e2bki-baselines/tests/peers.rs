@@ -53,7 +53,7 @@ fn differences(
     class_of: fn(u32) -> u32,
     shift: f32,
 ) -> Option<Differences> {
-    let folder = common::data("peers")?;
+    let folder = e2bki_testdata::real("peers")?;
     let mut map = baseline.build(common::classes(classes), &Config::default()).unwrap();
     for frame in 0..2 {
         let (mut points, labels) = input(&folder, frame);
@@ -118,7 +118,7 @@ fn beyond_seven_blocks(folder: &Path) -> HashMap<([i64; 3], usize), f64> {
 #[test]
 fn s_bki_is_the_published_program() {
     let Some(found) = differences(Baseline::SBki, 20, "sbki_2frames_nods_nofree.csv.gz", |c| c, 0.0) else { return };
-    let folder = common::data("peers").unwrap();
+    let folder = e2bki_testdata::real("peers").unwrap();
     let unseen = beyond_seven_blocks(&folder);
     let relative: Vec<f64> = (0..found.centers.len())
         .map(|i| {

@@ -79,7 +79,7 @@ fn a_simulated_drive_lowers_the_loss() {
     let drive = Drive::new(drive).unwrap();
     let model = ErrorModel::for_drive(&drive, 0.1).unwrap();
     let classes = ClassSet::from_names(drive.classes().iter().map(|c| c.name)).unwrap();
-    let config = Config { max_range: 30.0, ..Config::default() };
+    let config = Config::default().with(|c| c.input.max_range = 30.0);
     let mut window = Window::new(&classes, &config, &options()).unwrap();
     let samples: Vec<Sample> = (0..6)
         .map(|i| {

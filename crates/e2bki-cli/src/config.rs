@@ -17,7 +17,7 @@ pub(crate) struct Parameters {
     /// Read parameters from a TOML file
     #[arg(long, value_name = "FILE", conflicts_with = "preset")]
     pub(crate) config: Option<PathBuf>,
-    /// Set one parameter, as in --set resolution=0.1 (may be repeated)
+    /// Set one parameter, as in --set views.resolution=0.1; the record may be left out (may be repeated)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 }
@@ -41,7 +41,7 @@ impl Parameters {
         for setting in &self.set {
             let (key, value) = setting
                 .split_once('=')
-                .with_context(|| format!("--set takes KEY=VALUE, as in --set resolution=0.1; got `{setting}`"))?;
+                .with_context(|| format!("--set takes KEY=VALUE, as in --set views.resolution=0.1; got `{setting}`"))?;
             config.set_text(key.trim(), value.trim())?;
         }
         Ok(config)
@@ -50,7 +50,7 @@ impl Parameters {
 
 /// Print the configuration: every parameter with its meaning and range
 #[derive(Args)]
-#[command(after_help = "Examples:\n  e2bki config > my.toml\n  e2bki config --preset paper-urban --set threads=4")]
+#[command(after_help = "Examples:\n  e2bki config > my.toml\n  e2bki config --preset paper-urban --set run.threads=4")]
 pub(crate) struct Options {
     #[command(flatten)]
     parameters: Parameters,

@@ -80,7 +80,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut records = Vec::new();
     if options.semantics.is_some() {
         let record = assess_network(&folder, map.classes(), View::Continuous, &questions);
-        records.push(Record { method: "network at first sight".into(), frames, ..record });
+        records.push(Record {
+            method: "network at first sight".into(),
+            semantics: options.semantics.clone(),
+            frames,
+            ..record
+        });
     }
     for (view, name) in VIEWS {
         let (record, _) = assess_map(&folder, &map, Confidence::Decomposed, view, &questions)?;

@@ -71,16 +71,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         row("frames", header.frames.to_string()),
         row("sources", header.sources.join(", ")),
         row("classes", header.classes.names().join(", ")),
-        row("resolution, metres", header.config.resolution.to_string()),
+        row("resolution, metres", header.config.views.resolution.to_string()),
     ])?;
     if let Some(path) = &options.json {
-        let config: serde_json::Map<String, serde_json::Value> = e2bki::config::fields()
-            .iter()
-            .map(|field| {
-                let text = field.value(&header.config);
-                (field.key.to_string(), serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text)))
-            })
-            .collect();
+        let mut config = serde_json::json!({});
+        for field in e2bki::config::fields() {
+            let text = field.value(&header.config);
+            config[field.record][field.name] = serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text));
+        }
         let value = serde_json::json!({
             "map": options.map, "format_version": FORMAT_VERSION, "bytes": bytes, "primitives": rows,
             "bytes_per_primitive": each, "tiles": tiles, "low_m": low, "high_m": high, "frames": header.frames,

@@ -124,8 +124,8 @@ fn execute(command: Command) -> u8 {
         Command::Eval(options) => eval::run(&options),
         Command::View(options) => view::run(&options),
         Command::Config(options) => config::run(&options),
-        Command::Bench(options) => bench::run(&options),
-        Command::Experiment(options) => experiment::run(&options, network::open),
+        Command::Bench(options) => bench::run(&options, network::source),
+        Command::Experiment(options) => experiment::run(&options, network::source),
         #[cfg(feature = "segment")]
         Command::Segment(options) => segment::run(&options),
         #[cfg(feature = "segment")]

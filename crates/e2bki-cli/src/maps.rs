@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use e2bki::{Config, Mapper};
+use e2bki::Mapper;
 use e2bki_store::{Folder, MapFile, is_folder};
 
 /// A map without its live voxels, from a file or a folder; of a file only what beliefs in the box depend on.
 pub(crate) fn load(path: &Path, region: Option<([f64; 3], [f64; 3])>) -> Result<Mapper> {
-    let plain = |header: &e2bki_store::Header| Config { live_voxels: false, ..header.config.clone() };
+    let plain = |header: &e2bki_store::Header| header.config.clone().with(|c| c.views.live_voxels = false);
     if is_folder(path) {
         let folder = Folder::open(path)?;
         let config = plain(folder.header());

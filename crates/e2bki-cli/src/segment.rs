@@ -1,4 +1,4 @@
-//! `e2bki segment`: a network looks at images.
+//! `e2bki segment`: runs a network on images.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -6,25 +6,25 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki_data::{ClassTable, ImageSemantics, ValueKind, parse};
-use e2bki_segment::infer::{Description, Seen, Segmenter};
+use e2bki_segment::infer::{Description, Segmentation, Segmenter};
 use image::{GrayImage, Rgb, RgbImage};
 
 use crate::table;
 
-/// Let a network look at images
+/// Run a segmentation network on images
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     e2bki segment espnetv2.onnx kitti360/data_2d_raw/…/data_rect -o predictions --classes urban11\n  \
     e2bki segment network.safetensors image.png -o out --values=4\n  \
     e2bki segment network.safetensors --onnx network.onnx\n\n\
-    Writes NAME.png (number of the strongest channel at every pixel), with --values NAME_logits_CxHxW_f16.bin (or\n\
+    Writes NAME.png (channel with the highest value at every pixel), with --values NAME_logits_CxHxW_f16.bin (or\n\
     …_evidence_… or …_probabilities_…), which `e2bki map --semantics logits:OUT` reads, and with --classes NAME_color.png.\n\
-    What a model wants to see and what its outputs mean is said in a TOML file beside it (model.toml for model.onnx):\n\n  \
+    A TOML file beside the model describes its input and output (model.toml for model.onnx):\n\n  \
     [input]\n  size = [1408, 384]                # width, height; only for models of any size\n  \
     mean = [0.485, 0.456, 0.406]      # colours / 255 − mean, / std\n  std = [0.229, 0.224, 0.225]\n  \
     order = \"rgb\"                     # or bgr\n  layout = \"nchw\"                   # or nhwc\n  \
     [output]\n  kind = \"logits\"                   # probabilities, evidential-logits, evidence, dirichlet\n  \
-    ids = \"cityscapes\"                # what the channels mean: ids of the class table, or classes\n  \
+    ids = \"cityscapes\"                # meaning of the channels: a label space of the class table, or classes\n  \
     uncertainty = \"entropy\"           # or evidence: exp((x − mean) / temperature)\n  temperature = 1.0\n  \
     evidence_scale = 1.0")]
 pub(crate) struct Options {
@@ -35,10 +35,10 @@ pub(crate) struct Options {
     /// Folder to write to
     #[arg(short, long, value_name = "DIR", required_unless_present = "onnx")]
     out: Option<PathBuf>,
-    /// What the model wants and says [default: the .toml file beside it]
+    /// Description of the model's input and output [default: the .toml file beside it]
     #[arg(long, value_name = "FILE.toml")]
     description: Option<PathBuf>,
-    /// Write the values too, as means over K×K cells
+    /// Also write the values, average-pooled over K×K cells
     #[arg(long, value_name = "K", num_args = 0..=1, require_equals = true, default_missing_value = "8")]
     values: Option<usize>,
     /// Colour the classes of this table over the images: offroad7, urban11, … or a file
@@ -67,15 +67,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     let colors = options.classes.as_deref().map(|name| colors(name, &segmenter)).transpose()?;
     std::fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
-    let bar = table::progress(paths.len(), "looking");
+    let bar = table::progress(paths.len(), "segmenting");
     let mut spent = Duration::ZERO;
     for path in &paths {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let picture = parse::picture(&bytes).with_context(|| path.display().to_string())?;
         let start = Instant::now();
-        let seen = segmenter.look(&picture)?;
+        let output = segmenter.segment(&picture)?;
         spent += start.elapsed();
-        write(out, path, &picture, &seen, options.values, colors.as_deref())?;
+        write(out, path, &picture, &output, options.values, colors.as_deref())?;
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -111,7 +111,7 @@ fn export(model: &Path, path: &Path) -> Result<()> {
         bail!("--onnx writes our own networks (.safetensors); {} is not one", model.display());
     }
     let weights = Weights::open(model)?;
-    let description = &weights.about().description;
+    let description = &weights.metadata().description;
     let Some(size) = description.input.size else { bail!("{}: it does not say which size it wants", model.display()) };
     let beside = path.with_extension("toml");
     for (path, bytes) in [(path, to_onnx(&weights, size)?), (&beside, description.to_toml()?.into_bytes())] {
@@ -172,13 +172,13 @@ fn write(
     out: &Path,
     path: &Path,
     picture: &RgbImage,
-    seen: &Seen,
+    output: &Segmentation,
     pool: Option<usize>,
     colors: Option<&[Option<[u8; 3]>]>,
 ) -> Result<()> {
     let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let (width, height) = (picture.width(), picture.height());
-    let channels = seen.channels([width as usize, height as usize]);
+    let channels = output.argmax([width as usize, height as usize]);
     let bytes: Vec<u8> = channels.iter().map(|c| u8::try_from(*c).unwrap_or(u8::MAX)).collect();
     let save = |name: String, image: &dyn Fn(&Path) -> image::ImageResult<()>| {
         let path = out.join(name);
@@ -198,12 +198,12 @@ fn write(
         save(format!("{stem}_color.png"), &|path| over.save(path))?;
     }
     if let Some(cells) = pool {
-        let word = match seen.kind {
+        let word = match output.kind {
             ValueKind::Logits => "logits",
             ValueKind::Probabilities => "probabilities",
             _ => "evidence",
         };
-        let (shape, bytes) = seen.pooled_f16(cells);
+        let (shape, bytes) = output.pooled_f16(cells);
         let name = format!("{stem}_{word}_{}x{}x{}_f16.bin", shape[0], shape[1], shape[2]);
         let path = out.join(name);
         std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;

@@ -143,15 +143,28 @@ fn a_folder_without_labels_gives_dashes_and_bad_folders_are_named() {
     assert!(all.iter().all(|record| record["miou"].is_null() && record["acc"].is_null() && record["bs"].is_null()));
     assert!(all.iter().any(|record| record["bytes"].as_u64().unwrap_or(0) > 0));
 
-    std::fs::remove_dir_all(sequence.join("predictions")).unwrap();
+    assert!(all.iter().all(|record| record["semantics"] == "labels:predictions"));
+
+    // The truth is never mapped unasked.
+    std::fs::rename(sequence.join("predictions"), sequence.join("labels")).unwrap();
+    let output = run("figure-density", &out, &["--data", sequence.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("--semantics ground-truth"), "{}", text(&output.stderr));
+    let output = run("figure-density", &out, &["--data", sequence.to_str().unwrap(), "--semantics", "ground-truth"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(records(&out, "figure-density").iter().all(|record| record["semantics"] == "ground-truth"));
+    std::fs::remove_dir_all(sequence.join("labels")).unwrap();
     for (name, more, hint) in [
-        ("table-full", vec!["--data", sequence.to_str().unwrap()], "neither predictions nor labels"),
+        ("table-full", vec!["--data", sequence.to_str().unwrap()], "name another source with --semantics"),
         ("table-full", vec!["--data", "no-such-folder"], "no-such-folder"),
         ("table-ful", vec![], "did you mean `table-full`"),
         ("figure-sparsitty", vec![], "figure-sparsity"),
         ("table-full", vec!["--frames", "0"], "at least 1"),
         ("table-full", vec!["--network", "5", "--frames", "1"], "0.02"),
         ("table-full", vec!["--held-out"], "--data"),
+        ("table-full", vec!["--semantics", "ground-truth"], "--data"),
+        ("figure-scalability", vec!["--data", sequence.to_str().unwrap()], "without --data"),
+        ("leaderboard", vec!["--data", sequence.to_str().unwrap(), "--frames", "1", "--columns", "64"], "holds none"),
     ] {
         let output = run(name, &out, &more);
         assert_eq!(output.status.code(), Some(2), "{name} {more:?}");

@@ -27,7 +27,7 @@ fn configuration_is_printed_and_can_be_read_back() {
 #[test]
 fn mistakes_end_with_code_two_and_a_way_out() {
     for (arguments, hint) in [
-        (vec!["config", "--set", "resolutoin=0.1"], "did you mean `resolution`"),
+        (vec!["config", "--set", "resolutoin=0.1"], "did you mean `views.resolution`"),
         (vec!["config", "--set", "resolution"], "KEY=VALUE"),
         (vec!["config", "--preset", "papr"], "paper-rellis"),
         (vec!["config", "--config", "no-such-file.toml"], "no-such-file.toml"),

@@ -109,7 +109,7 @@ fn training_writes_a_network_and_a_report_and_goes_on_only_with_the_same_images(
         refused(&arguments, &words);
     }
     // The same command has nothing left to do but says its result again.
-    assert!(done(&train(out, &[])).contains("going on after epoch 1 of 1"));
+    assert!(done(&train(out, &[])).contains("resuming after epoch 1 of 1"));
 }
 
 #[test]

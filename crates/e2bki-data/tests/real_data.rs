@@ -9,7 +9,9 @@ mod tests {
         ClassTable, Dataset, GroundTruth, LoadedFrame, OpenOptions, OwnedSemantics, SemanticsSource, VOID, alignment,
     };
 
-    use super::common::{agreement, raw, real};
+    use e2bki_testdata::real;
+
+    use super::common::{agreement, raw};
 
     fn labels(frame: &LoadedFrame) -> &[u32] {
         match &frame.semantics {

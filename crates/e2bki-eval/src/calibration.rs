@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Number of bins of the expected calibration error; the last is closed at 1 (SPEC A32).
+/// Number of bins of the expected calibration error; the last is closed at 1 (docs/method.md#calibration-bins).
 pub const BINS: usize = 15;
 
 /// Answers of similar confidence.

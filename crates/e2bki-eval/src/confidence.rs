@@ -1,4 +1,4 @@
-//! Ways to read a confidence from a belief (SPEC 1.8, A21, A22).
+//! Ways to read a confidence from a belief (docs/method.md#confidence).
 
 use e2bki::Belief;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The protocol: every k-th frame is mapped, all frames are asked about (SPEC 5.1, A28).
+//! The protocol: every k-th frame is mapped, all frames are asked about (docs/method.md#mapped-frames).
 //!
 //! Frames come one at a time and are given to every map, so that a sequence of any length is read once and never held.
 

@@ -56,6 +56,9 @@ pub struct Record {
     pub method: String,
     /// How the map was asked.
     pub view: View,
+    /// Source of the semantics that were mapped.
+    #[serde(default)]
+    pub semantics: Option<String>,
     /// What else distinguishes this result: frame stride, a parameter that was varied.
     pub parameters: BTreeMap<String, String>,
     /// Frames of the dataset.
@@ -107,6 +110,7 @@ impl Record {
             dataset: dataset.into(),
             method: method.into(),
             view,
+            semantics: None,
             parameters: BTreeMap::new(),
             frames: 0,
             mapped: 0,

@@ -69,11 +69,17 @@ impl SourceCalibration {
         mut step: impl FnMut(),
     ) -> Result<Option<Self>> {
         let labelled = frames.iter().any(|frame| matches!(frame.said, Said::Labels(_)));
-        let (key, own) =
-            if labelled { ("label_strength", config.label_strength) } else { ("temperature", config.temperature) };
+        let (key, own) = if labelled {
+            ("label_strength", config.input.label_strength)
+        } else {
+            ("temperature", config.input.temperature)
+        };
         // The confusion knows what the trust in classes has to guess.
-        let corrected =
-            Config { confusion: confusion(frames, classes.len(), config)?, class_trust: 0.0, ..config.clone() };
+        let shares = confusion(frames, classes.len(), config)?;
+        let corrected = config.clone().with(|c| {
+            c.input.confusion = shares;
+            c.input.class_trust = 0.0;
+        });
         let mut candidates = vec![(own, config.clone())];
         for exponent in LADDER {
             let value = three_digits(own * 2.0_f64.powf(0.5 * f64::from(exponent)));
@@ -84,7 +90,7 @@ impl SourceCalibration {
         let (places, truth) = questions(frames, classes.len());
         let mut answers = Vec::new();
         for (_, config) in &candidates {
-            let mut map = Mapper::new(classes.clone(), Config { live_voxels: false, ..config.clone() })?;
+            let mut map = Mapper::new(classes.clone(), config.clone().with(|c| c.views.live_voxels = false))?;
             for frame in frames.iter().step_by(2) {
                 map.insert(&frame.borrow())?;
             }
@@ -116,7 +122,10 @@ impl SourceCalibration {
 
 /// P(true class | said class) of the labelled points, softened.
 fn confusion(frames: &[LabelledFrame], classes: usize, config: &Config) -> Result<Confusion> {
-    let config = Config { context: 0.0, confusion: Confusion::default(), ..config.clone() };
+    let config = config.clone().with(|c| {
+        c.input.context = 0.0;
+        c.input.confusion = Confusion::default();
+    });
     let mut counts = vec![vec![0.0_f64; classes]; classes];
     for frame in frames {
         let (points, _) = EvidentialPoints::from_frame(&frame.borrow(), classes, &config)?;
@@ -218,13 +227,13 @@ mod tests {
         let sure = learn(&drive(0.99, 0.5)).unwrap();
         let best = sure.best.unwrap();
         assert!(best.brier < 0.7 * sure.before.brier && best.ece < 0.7 * sure.before.ece, "{sure:?}");
-        assert_eq!((sure.tried.len() + 1, sure.config().temperature), (SourceCalibration::maps(), best.value));
+        assert_eq!((sure.tried.len() + 1, sure.config().input.temperature), (SourceCalibration::maps(), best.value));
         // Half of what is called `a` is `b`, and half is taken at its word.
-        let a = &sure.config().confusion.rows()[0];
+        let a = &sure.config().input.confusion.rows()[0];
         assert!((a[1] - 0.25).abs() < 0.06 && (a.iter().sum::<f32>() - 1.0).abs() < 1e-3, "{a:?}");
         let right = learn(&drive(0.99, 1.0)).unwrap();
         assert!(
-            right.config().confusion.rows().is_empty() || right.config().confusion.rows()[0][0] > 0.99,
+            right.config().input.confusion.rows().is_empty() || right.config().input.confusion.rows()[0][0] > 0.99,
             "{right:?}"
         );
     }

@@ -1,6 +1,6 @@
 //! Right and wrong answers, and the scores that come of them.
 //!
-//! Queries the map has nothing for are wrong for Acc and left out of IoU (SPEC A24); the mean IoU runs over the classes
+//! Queries the map has nothing for are wrong for Acc and left out of IoU (docs/method.md#unobserved-queries); the mean IoU runs over the classes
 //! that occur in the truth (A25) and have an answer or a claim. `strict_miou` counts them as missed in IoU too, as some public evaluations do.
 
 use serde::{Deserialize, Serialize};

@@ -108,7 +108,7 @@ fn main() -> Result<(), AnyError> {
                 let start = Instant::now();
                 let report = map.insert(&frame)?;
                 times.push(1e3 * start.elapsed().as_secs_f64());
-                reading = reading.min(1e3 * report.timings.sanitise.as_secs_f64());
+                reading = reading.min(1e3 * (report.timings.sanitise + report.timings.context).as_secs_f64());
                 voxels = report.voxels_updated;
                 if i == 0 {
                     first = map.byte_size();

@@ -1,6 +1,6 @@
 //! Prints statistics of simulated scans beside those of real ones (where the real data is at hand), as Markdown.
 //! Usage: `cargo run --release -p e2bki-lab --example scan_statistics`
-//! Real data is looked for in `../shared/data` beside the workspace, or in the folder named by `E2BKI_DATA`.
+//! Real data is looked for in the folder that `E2BKI_DATA` names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,6 @@ struct Column {
     ranges: Vec<f32>,
     /// Share of each class, in class order, then the share without class.
     classes: Vec<f64>,
-}
-
-fn data_folder() -> PathBuf {
-    std::env::var_os("E2BKI_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from)
 }
 
 fn simulated(standard: Standard, frame: usize) -> Result<Column, SimError> {
@@ -135,7 +130,7 @@ fn print(title: &str, class_names: &[&str], mut columns: Vec<Column>) {
 }
 
 fn main() -> Result<(), SimError> {
-    let data = data_folder();
+    let data = std::env::var_os("E2BKI_DATA").map(PathBuf::from).unwrap_or_default();
     for (title, standard, count) in
         [("OS1-64 (RELLIS-3D)", Standard::RellisLike, 7), ("HDL-64E (SemanticKITTI)", Standard::KittiLike, 11)]
     {
@@ -159,7 +154,7 @@ fn main() -> Result<(), SimError> {
         };
         match found {
             Some(column) => columns.push(column),
-            None => println!("skipped: no real scans in {}", data.display()),
+            None => println!("No real scans in E2BKI_DATA ({}).", data.display()),
         }
         print(title, &names, columns);
     }

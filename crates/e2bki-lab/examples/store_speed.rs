@@ -22,7 +22,7 @@ fn main() -> Outcome {
 
 /// A map of real evidence from a coarse simulated drive, repeated along a road until it is large enough.
 fn speed(primitives: usize) -> Outcome {
-    let config = Config { live_voxels: false, ..Config::default() };
+    let config = Config::default().with(|c| c.views.live_voxels = false);
     let (drive, network) = simulated(WorldKind::Offroad, 1024)?;
     let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
     let mut map = Mapper::new(classes, config)?;
@@ -80,7 +80,7 @@ fn simulated(world: WorldKind, columns: usize) -> Result<(Drive, ErrorModel), e2
 fn budget(metres: f64, bytes: usize) -> Outcome {
     let (drive, network) = simulated(WorldKind::Urban, 256)?;
     let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
-    let config = Config { max_range: 40.0, ..Config::default() };
+    let config = Config::default().with(|c| c.input.max_range = 40.0);
     let folder = std::env::temp_dir().join(format!("e2bki-drive-{}", std::process::id()));
     let mut rolling = RollingMapper::create(classes.clone(), config.clone(), &folder, bytes)?;
     let mut whole = Mapper::new(classes, config)?;

@@ -9,7 +9,7 @@ mod real;
 
 use std::sync::Arc;
 
-use e2bki_data::ImageSemantics;
+use e2bki_data::{ImageSemantics, SemanticsSource};
 use e2bki_output::{Finding, pictures, report, score, table};
 
 pub use real::labelled;
@@ -17,5 +17,6 @@ pub use real::labelled;
 /// A network that looks at images.
 pub type Network = Arc<dyn ImageSemantics>;
 
-/// Opens the file of a network. The program passes it in: which networks can be run depends on how it was built.
-pub type OpenNetwork = fn(&str) -> anyhow::Result<Network>;
+/// Reads a source of semantics as `--semantics` takes it, and opens its network where it is one. The program passes this
+/// in: which networks can be run depends on how it was built.
+pub type OpenSource = fn(&str) -> anyhow::Result<(SemanticsSource, Option<Network>)>;

@@ -1,11 +1,16 @@
-//! Frames of a dataset folder with what a network said of them and what is true, for benchmarks and experiments.
+//! Frames of a dataset folder with semantics and ground truth, for benchmarks and experiments.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use e2bki::ClassSet;
-use e2bki_data::{Dataset, GroundTruth, LoadedFrame, OpenOptions, OwnedSemantics, SemanticsSource, VOID};
+use e2bki_data::{Dataset, Format, GroundTruth, LoadedFrame, OpenOptions, OwnedSemantics, SemanticsSource, VOID};
 use e2bki_eval::{LabelledFrame, Said};
+
+use crate::OpenSource;
+
+/// Source of the semantics where none is given: label files that a network wrote.
+pub(crate) const PREDICTIONS: &str = "labels:predictions";
 
 /// Points farther away are left out, metres.
 const MAX_RANGE_M: f32 = 50.0;
@@ -17,26 +22,27 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Opens a folder with given semantics, and ground truth where there is some.
-    pub(crate) fn with_semantics(folder: &Path, semantics: SemanticsSource) -> Result<Self> {
-        let options = OpenOptions { semantics, ground_truth: GroundTruth::Auto, ..OpenOptions::default() };
-        Ok(Self { folder: folder.into(), dataset: Dataset::open(folder, &options)? })
+    /// Opens a folder with the semantics of a source, and ground truth where there is some. True labels are mapped only
+    /// where the source names them.
+    pub(crate) fn open(folder: &Path, semantics: &str, open_source: OpenSource) -> Result<Self> {
+        let (source, network) = open_source(semantics)?;
+        let ground_truth = GroundTruth::Auto;
+        let options = OpenOptions { semantics: source, network, ground_truth, ..OpenOptions::default() };
+        let bare = OpenOptions { semantics: SemanticsSource::Nothing, ..OpenOptions::default() };
+        match Dataset::open(folder, &options) {
+            Ok(dataset) => Ok(Self { folder: folder.into(), dataset }),
+            Err(error) if Dataset::open(folder, &bare).is_ok() => bail!(
+                "{} cannot be mapped with --semantics {semantics}: {error}\n  name another source with --semantics, as in \
+                 `e2bki map`; `--semantics ground-truth` maps the true labels",
+                folder.display()
+            ),
+            Err(error) => Err(error.into()),
+        }
     }
 
-    /// Opens a folder: with the label files in `predictions` where there are such, else with its own labels.
-    pub(crate) fn open(folder: &Path) -> Result<Self> {
-        let predicted = OpenOptions {
-            semantics: SemanticsSource::Labels("predictions".into()),
-            ground_truth: GroundTruth::Auto,
-            ..OpenOptions::default()
-        };
-        let labelled = OpenOptions { semantics: SemanticsSource::GroundTruth, ..predicted.clone() };
-        let dataset = match Dataset::open(folder, &predicted) {
-            Ok(dataset) => dataset,
-            Err(_) => Dataset::open(folder, &labelled)
-                .with_context(|| format!("{} has neither predictions nor labels to map", folder.display()))?,
-        };
-        Ok(Self { folder: folder.into(), dataset })
+    /// Layout of the folder.
+    pub(crate) fn format(&self) -> Format {
+        self.dataset.format()
     }
 
     pub(crate) fn len(&self) -> usize {

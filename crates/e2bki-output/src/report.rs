@@ -111,7 +111,7 @@ pub fn again(report: &mut Report, config: Option<&Config>) {
 /// Writes a report of a map alone: what it holds, how it looks from above, its memory and parameters.
 pub fn report_map(map: &Mapper, title: &str, trajectory: &[[f64; 3]], path: &Path) -> Result<()> {
     let mut page =
-        Report::new(title, &format!("{} classes, {} m voxels", map.classes().len(), map.config().resolution));
+        Report::new(title, &format!("{} classes, {} m voxels", map.classes().len(), map.config().views.resolution));
     page.figures(&[
         ("frames", map.frames().to_string()),
         ("primitives", map.len().to_string()),

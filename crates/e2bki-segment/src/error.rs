@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-/// Why a network could not be trained, read or run.
+/// Errors of training, reading and running networks.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SegmentError {
-    /// The file system refused.
+    /// A file system error.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         action: &'static str,
-        /// On which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A network file that cannot be used.
@@ -21,13 +21,13 @@ pub enum SegmentError {
     Model {
         /// The file.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
-    /// A request that cannot be met.
+    /// An invalid request.
     #[error("{0}")]
     Request(String),
-    /// Training went astray.
+    /// Training diverged.
     #[error(
         "the loss is not a number in epoch {epoch}, step {step}; {}; try a smaller learning rate",
         last_good.as_ref().map_or_else(
@@ -40,7 +40,7 @@ pub enum SegmentError {
         epoch: usize,
         /// Step in the epoch, counted from 1.
         step: usize,
-        /// The checkpoint before.
+        /// The last checkpoint before that.
         last_good: Option<PathBuf>,
     },
     /// The dataset could not be read.

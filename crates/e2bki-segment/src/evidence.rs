@@ -1,15 +1,15 @@
-//! From a network's outputs to evidence, and from evidence to an opinion: α = e + 1, S = Σα, p = α/S, u = C/S.
+//! Network outputs to evidence, and evidence to an opinion: α = e + 1, S = Σα, p = α/S, u = C/S.
 
 use e2bki::maths::{exp, ln};
 use serde::{Deserialize, Serialize};
 
-/// Logits beyond this are cut off by [`Activation::Exp`]: e from 4.5e−5 to 22 026, which half precision can hold.
+/// Logits are clamped to ± this value by [`EvidenceFunction::Exp`]: e from 4.5e−5 to 22 026, which fits in half precision.
 pub const LOGIT_LIMIT: f64 = 10.0;
 
-/// How an output x of the network becomes evidence e ≥ 0.
+/// The evidence function: maps a network output x to evidence e ≥ 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Activation {
+pub enum EvidenceFunction {
     /// e = exp(clamp(x, −10, 10)), as in the paper.
     #[default]
     Exp,
@@ -19,11 +19,11 @@ pub enum Activation {
     Relu,
 }
 
-impl Activation {
+impl EvidenceFunction {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Exp, Self::Softplus, Self::Relu];
 
-    /// Evidence and its derivative by x.
+    /// Evidence and its derivative with respect to x.
     pub fn evidence(self, x: f64) -> (f64, f64) {
         match self {
             Self::Exp => {
@@ -39,7 +39,7 @@ impl Activation {
         }
     }
 
-    /// Derivative by x where the evidence is known already.
+    /// Derivative with respect to x, given the evidence.
     pub(crate) fn slope(self, x: f64, evidence: f64) -> f64 {
         match self {
             Self::Exp => {
@@ -71,12 +71,12 @@ impl Activation {
     }
 }
 
-impl std::str::FromStr for Activation {
+impl std::str::FromStr for EvidenceFunction {
     type Err = crate::SegmentError;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|a| a.name() == name).ok_or_else(|| {
-            crate::SegmentError::Request(format!("`{name}` is no evidence function; known: exp, softplus, relu"))
+            crate::SegmentError::Request(format!("`{name}` is not an evidence function; known: exp, softplus, relu"))
         })
     }
 }
@@ -96,13 +96,13 @@ mod tests {
 
     #[test]
     fn evidence_is_what_its_name_says_and_its_derivative_is_its_slope() {
-        for activation in Activation::ALL {
+        for activation in EvidenceFunction::ALL {
             for x in [-30.0_f64, -9.5, -2.0, -0.1, 0.2, 1.0, 5.0, 9.5, 30.0] {
                 let (e, slope) = activation.evidence(x);
                 let expected = match activation {
-                    Activation::Exp => x.clamp(-10.0, 10.0).exp(),
-                    Activation::Softplus => x.exp().ln_1p(),
-                    Activation::Relu => x.max(0.0),
+                    EvidenceFunction::Exp => x.clamp(-10.0, 10.0).exp(),
+                    EvidenceFunction::Softplus => x.exp().ln_1p(),
+                    EvidenceFunction::Relu => x.max(0.0),
                 };
                 assert!((e - expected).abs() <= 1e-12 * expected.max(1e-3), "{activation:?} {x}: {e}");
                 let h = 1e-6;
@@ -123,9 +123,9 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for activation in Activation::ALL {
-            assert_eq!(activation.name().parse::<Activation>().unwrap(), activation);
+        for activation in EvidenceFunction::ALL {
+            assert_eq!(activation.name().parse::<EvidenceFunction>().unwrap(), activation);
         }
-        assert!("tanh".parse::<Activation>().unwrap_err().to_string().contains("softplus"));
+        assert!("tanh".parse::<EvidenceFunction>().unwrap_err().to_string().contains("softplus"));
     }
 }

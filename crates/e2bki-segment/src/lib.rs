@@ -1,9 +1,9 @@
-//! Evidential segmentation of images: how much evidence there is for each class at every pixel.
+//! Evidential segmentation of images: the evidence for each class at every pixel.
 //!
 //! - [`Loss`] has the evidential losses with their gradients, [`special`] the functions they need.
 //! - [`network`] is LRASPP on MobileNetV3-Large with torchvision's parameters, forward and backward.
-//! - [`train`] teaches it, with checkpoints, scores and calibration.
-//! - [`infer`] looks at images with our own network and, with the feature `onnx`, with any ONNX model.
+//! - [`train`] trains it, with checkpoints, scores and calibration.
+//! - [`infer`] segments images with our own network or, with the feature `onnx`, any ONNX model.
 
 mod error;
 mod evidence;
@@ -15,5 +15,5 @@ pub mod special;
 pub mod train;
 
 pub use error::{Result, SegmentError};
-pub use evidence::{Activation, LOGIT_LIMIT, opinion as evidence_opinion};
+pub use evidence::{EvidenceFunction, LOGIT_LIMIT, opinion as evidence_opinion};
 pub use loss::{DataTerm, Loss, PixelLoss, annealed};

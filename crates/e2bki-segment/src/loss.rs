@@ -1,11 +1,11 @@
-//! Evidential losses of one pixel with their gradients by the network's outputs, in closed form.
+//! Evidential losses of one pixel and their gradients with respect to the network's outputs, in closed form.
 //!
-//! A data term (log, digamma or mean square) pulls evidence to the true class y; the divergence of the other classes'
-//! Dirichlet from the uniform one (KL) pushes wrong evidence away. Everything is computed in double precision.
+//! A data term (log, digamma or mean square) rewards evidence for the true class y; the divergence of the other classes'
+//! Dirichlet from the uniform one (KL) penalises wrong evidence. Everything is computed in double precision.
 
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::Activation;
+use crate::evidence::EvidenceFunction;
 use crate::special::gamma;
 
 /// The data term.
@@ -42,7 +42,7 @@ impl std::str::FromStr for DataTerm {
         Self::ALL
             .into_iter()
             .find(|term| term.name() == name)
-            .ok_or_else(|| crate::SegmentError::Request(format!("`{name}` is no loss; known: log, digamma, mse")))
+            .ok_or_else(|| crate::SegmentError::Request(format!("`{name}` is not a loss; known: log, digamma, mse")))
     }
 }
 
@@ -56,8 +56,8 @@ pub fn annealed(epoch: usize) -> f64 {
 pub struct Loss {
     /// The data term.
     pub data: DataTerm,
-    /// How outputs become evidence.
-    pub activation: Activation,
+    /// The evidence function.
+    pub activation: EvidenceFunction,
 }
 
 /// Loss of one pixel.
@@ -65,13 +65,13 @@ pub struct Loss {
 pub struct PixelLoss {
     /// The data term; 0 for a pixel without a class.
     pub data: f64,
-    /// The divergence, without its weight.
+    /// The KL divergence, unweighted.
     pub divergence: f64,
 }
 
 impl Loss {
-    /// Loss of a pixel with these outputs; `gradient` becomes the derivative of data + `weight` · divergence by them.
-    /// A pixel without a class (void, sky) has no data term, and all its evidence is wrong.
+    /// Loss of a pixel with these outputs; `gradient` receives the derivative of data + `weight` · divergence.
+    /// A pixel without a class (void, sky) has no data term, and all of its evidence counts as wrong.
     pub fn pixel(&self, outputs: &[f32], class: Option<usize>, weight: f64, gradient: &mut [f64]) -> PixelLoss {
         let mut total = outputs.len() as f64;
         for (slot, x) in gradient.iter_mut().zip(outputs) {
@@ -81,7 +81,7 @@ impl Loss {
         }
         // `gradient` holds α until it is overwritten class by class.
         let data = class.map_or(0.0, |y| self.data_term(gradient, total, y));
-        let wrong = (weight > 0.0).then(|| Wrong::of(gradient, total, class));
+        let wrong = (weight > 0.0).then(|| KlDivergence::of(gradient, total, class));
         let mut divergence = wrong.as_ref().map_or(0.0, |wrong| wrong.start);
         let squares: f64 = match self.data {
             DataTerm::Mse => gradient.iter().map(|alpha| (alpha / total) * (alpha / total)).sum(),
@@ -95,9 +95,9 @@ impl Loss {
         for (c, (slot, x)) in gradient.iter_mut().zip(outputs).enumerate() {
             let alpha = *slot;
             let is_class = class == Some(c);
-            let mut by_alpha = 0.0;
+            let mut grad_alpha = 0.0;
             if class.is_some() {
-                by_alpha = match self.data {
+                grad_alpha = match self.data {
                     DataTerm::Log => 1.0 / total - if is_class { 1.0 / alpha } else { 0.0 },
                     DataTerm::Digamma => of_total - if is_class { gamma(alpha).trigamma } else { 0.0 },
                     DataTerm::Mse => {
@@ -112,9 +112,9 @@ impl Loss {
             if let Some(wrong) = wrong.as_ref().filter(|_| !is_class) {
                 let (value, slope) = wrong.term(alpha);
                 divergence += value;
-                by_alpha += weight * slope;
+                grad_alpha += weight * slope;
             }
-            *slot = by_alpha * self.activation.slope(f64::from(*x), alpha - 1.0);
+            *slot = grad_alpha * self.activation.slope(f64::from(*x), alpha - 1.0);
         }
         PixelLoss { data, divergence }
     }
@@ -134,8 +134,8 @@ impl Loss {
     }
 }
 
-/// KL(Dir(α̂) ‖ Dir(1)) with α̂ = α, but 1 for the true class: what all classes share.
-struct Wrong {
+/// KL(Dir(α̂) ‖ Dir(1)) with α̂ = α, but 1 for the true class: the terms shared by all classes.
+struct KlDivergence {
     /// lnΓ(Â) − lnΓ(C).
     start: f64,
     /// ψ(Â).
@@ -144,7 +144,7 @@ struct Wrong {
     of_total: f64,
 }
 
-impl Wrong {
+impl KlDivergence {
     fn of(alpha: &[f64], total: f64, class: Option<usize>) -> Self {
         let classes = alpha.len() as f64;
         let total = total - class.map_or(0.0, |y| alpha[y] - 1.0);
@@ -152,7 +152,7 @@ impl Wrong {
         Self { start: all.ln - gamma(classes).ln, digamma: all.digamma, of_total: all.trigamma * (total - classes) }
     }
 
-    /// One wrong class's part of the divergence, and the derivative of the whole by its α.
+    /// The term of one wrong class, and the derivative of the whole divergence with respect to its α.
     fn term(&self, alpha: f64) -> (f64, f64) {
         let one = gamma(alpha);
         ((alpha - 1.0) * (one.digamma - self.digamma) - one.ln, (alpha - 1.0) * one.trigamma - self.of_total)

@@ -8,7 +8,7 @@ const SERIES_FROM: f64 = 9.0;
 /// ½ ln 2π.
 const HALF_LN_TAU: f64 = 0.918_938_533_204_672_8;
 
-/// lnΓ(x), ψ(x) = d lnΓ/dx and ψ′(x): they share most of their work.
+/// lnΓ(x), ψ(x) = d lnΓ/dx and ψ′(x): computed together, as they share most of the work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gamma {
     /// lnΓ(x).

@@ -20,7 +20,7 @@ fn weights_are_read_back_in_halves_or_singles() {
     let weights = formula_weights(Architecture::narrow(3, 0.25), [64, 48]);
     assert_eq!(Weights::from_bytes(&weights.to_bytes(false).unwrap(), "x").unwrap(), weights);
     let halves = Weights::from_bytes(&weights.to_bytes(true).unwrap(), "x").unwrap();
-    assert_eq!(halves.about(), weights.about());
+    assert_eq!(halves.metadata(), weights.metadata());
     for (name, _) in weights.plan().unwrap().parameters() {
         for (a, b) in weights.get(&name).unwrap().iter().zip(halves.get(&name).unwrap()) {
             assert!((a - b).abs() <= 1e-3 * a.abs().max(0.1), "{name}: {a} {b}");
@@ -94,14 +94,14 @@ fn files_of_other_kinds_are_refused_with_what_would_be_right() {
 }
 
 #[test]
-fn a_network_looks_at_images_of_any_size() {
+fn images_of_any_size_are_segmented() {
     let weights = formula_weights(Architecture::narrow(3, 0.25), [64, 48]);
     let segmenter = Segmenter::from_weights(weights, "net").unwrap();
     for (width, height) in [(1, 1), (64, 48), (37, 300)] {
-        let seen = segmenter.look(&RgbImage::new(width, height)).unwrap();
-        assert_eq!((seen.grid.width, seen.grid.height, seen.grid.channels), (64, 48, 3));
-        assert_eq!(seen.channels([width as usize, height as usize]).len(), (width * height) as usize);
-        let (shape, bytes) = seen.pooled_f16(8);
+        let output = segmenter.segment(&RgbImage::new(width, height)).unwrap();
+        assert_eq!((output.grid.width, output.grid.height, output.grid.channels), (64, 48, 3));
+        assert_eq!(output.argmax([width as usize, height as usize]).len(), (width * height) as usize);
+        let (shape, bytes) = output.pooled_f16(8);
         assert_eq!((shape, bytes.len()), ([3, 6, 8], 3 * 6 * 8 * 2));
     }
 }

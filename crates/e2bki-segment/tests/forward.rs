@@ -1,11 +1,11 @@
-//! The network against torchvision's: what it says, what it learns, and the same through ONNX.
+//! The network against torchvision's: outputs and gradients.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may fail loudly
 
 mod common;
 
-use common::{formula_weights, maps, noise};
-use e2bki_segment::network::{Architecture, Lraspp, Maps, Sight};
+use common::{formula_weights, noise, tensor};
+use e2bki_segment::network::{Architecture, InferenceNetwork, Lraspp, Tensor};
 use serde_json::Value;
 
 fn reference() -> Value {
@@ -25,17 +25,17 @@ fn shape(case: &Value) -> [usize; 4] {
     numbers(&case["shape"]).iter().map(|v| *v as usize).collect::<Vec<_>>().try_into().unwrap()
 }
 
-fn at(maps: &Maps, image: usize, channel: usize, row: usize, column: usize) -> f32 {
-    maps.values[((channel * maps.images + image) * maps.height + row) * maps.width + column]
+fn at(tensor: &Tensor, image: usize, channel: usize, row: usize, column: usize) -> f32 {
+    tensor.values[((channel * tensor.images + image) * tensor.height + row) * tensor.width + column]
 }
 
 #[test]
 fn it_says_what_torchvision_s_says() {
-    for case in reference()["look"].as_array().unwrap() {
+    for case in reference()["forward"].as_array().unwrap() {
         let [images, channels, height, width] = shape(case);
         let weights = formula_weights(architecture(case), [width, height]);
-        let input = maps(&noise("images", images * channels * height * width), shape(case));
-        let out = Sight::new(&weights).unwrap().look(&input);
+        let input = tensor(&noise("images", images * channels * height * width), shape(case));
+        let out = InferenceNetwork::new(&weights).unwrap().forward(&input);
         let mut samples = numbers(&case["samples"]).into_iter();
         let mut worst = 0.0_f64;
         for n in 0..images {
@@ -56,27 +56,28 @@ fn it_says_what_torchvision_s_says() {
 fn threads_other_images_and_memory_used_before_change_nothing() {
     let architecture = Architecture { classes: 7, width: 0.5, head: 36 };
     let weights = formula_weights(architecture, [97, 70]);
-    let sight = Sight::new(&weights).unwrap();
-    let image = |seed: &str, [height, width]: [usize; 2]| maps(&noise(seed, 3 * height * width), [1, 3, height, width]);
-    let first = sight.look(&image("one", [70, 97]));
+    let network = InferenceNetwork::new(&weights).unwrap();
+    let image =
+        |seed: &str, [height, width]: [usize; 2]| tensor(&noise(seed, 3 * height * width), [1, 3, height, width]);
+    let first = network.forward(&image("one", [70, 97]));
     assert!(first.values.iter().all(|v| v.is_finite()));
     for threads in [1, 2, 5] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let again = pool.install(|| {
-            let sight = Sight::new(&weights).unwrap();
-            // Memory of larger and of smaller images is used again.
+            let network = InferenceNetwork::new(&weights).unwrap();
+            // Buffers of larger and smaller images are reused.
             for size in [[111, 64], [33, 40], [1, 1]] {
-                sight.look(&image("two", size));
+                network.forward(&image("two", size));
             }
-            sight.look(&image("one", [70, 97]))
+            network.forward(&image("one", [70, 97]))
         });
         assert!(again == first, "{threads} threads");
     }
-    // An image among others is seen as it is by itself.
+    // An image in a batch gives the same output as alone.
     let (a, b) = (noise("a", 3 * 40 * 56), noise("b", 3 * 40 * 56));
-    let both = sight.look(&maps(&[a.clone(), b.clone()].concat(), [2, 3, 40, 56]));
+    let both = network.forward(&tensor(&[a.clone(), b.clone()].concat(), [2, 3, 40, 56]));
     for (n, alone) in [a, b].into_iter().enumerate() {
-        let alone = sight.look(&maps(&alone, [1, 3, 40, 56]));
+        let alone = network.forward(&tensor(&alone, [1, 3, 40, 56]));
         for c in 0..7 {
             let of_both = &both.values[(2 * c + n) * 40 * 56..][..40 * 56];
             assert!(of_both == &alone.values[c * 40 * 56..][..40 * 56]);
@@ -85,16 +86,16 @@ fn threads_other_images_and_memory_used_before_change_nothing() {
 }
 
 #[test]
-fn it_learns_what_torchvision_s_learns() {
+fn gradients_are_torchvision_s() {
     let reference = reference();
-    let case = &reference["learn"];
+    let case = &reference["backward"];
     let [images, channels, height, width] = shape(case);
     let mut weights = formula_weights(architecture(case), [width, height]);
     let network = Lraspp::new(weights.plan().unwrap());
-    let input = maps(&noise("images", images * channels * height * width), shape(case));
-    let (out, tape) = network.look_to_learn(&mut weights, input, 1_000_000);
-    let gradient = maps(&noise("gradient", out.values.len()), [images, out.channels, height, width]);
-    let found = network.learn(&weights, &tape, &gradient);
+    let input = tensor(&noise("images", images * channels * height * width), shape(case));
+    let (out, tape) = network.forward(&mut weights, input, 1_000_000);
+    let gradient = tensor(&noise("gradient", out.values.len()), [images, out.channels, height, width]);
+    let found = network.backward(&weights, &tape, &gradient);
     let slopes = case["slopes"].as_object().unwrap();
     assert_eq!(slopes.len(), found.len());
     for (name, expected) in slopes {

@@ -3,7 +3,7 @@
 #![allow(clippy::excessive_precision)] // values as they were computed
 
 use e2bki_segment::special::{digamma, gamma, ln_gamma, trigamma};
-use e2bki_segment::{Activation, DataTerm, Loss, annealed};
+use e2bki_segment::{DataTerm, EvidenceFunction, Loss, annealed};
 use proptest::prelude::*;
 
 /// x, lnΓ(x), ψ(x), ψ′(x), computed with mpmath at 40 digits.
@@ -45,7 +45,7 @@ fn relu_outputs(alpha: &[f64]) -> Vec<f32> {
 
 #[test]
 fn the_divergence_is_right_to_12_digits() {
-    let relu = Loss { activation: Activation::Relu, ..Loss::default() };
+    let relu = Loss { activation: EvidenceFunction::Relu, ..Loss::default() };
     // The last α is of a true class: it counts as 1. Computed with mpmath at 40 digits.
     let cases: [(&[f64], Option<usize>, f64); 5] = [
         (&[1.0, 1.0, 1.0], None, 0.0),
@@ -68,7 +68,7 @@ fn the_data_terms_of_one_pixel_are_right() {
         (DataTerm::Digamma, 0.56987734487734487734),
         (DataTerm::Mse, 0.30769230769230769231),
     ] {
-        let loss = Loss { data, activation: Activation::Relu };
+        let loss = Loss { data, activation: EvidenceFunction::Relu };
         let mut gradient = [0.0; 3];
         let found = loss.pixel(&[6.0, 2.0, 1.0], Some(0), 0.0, &mut gradient);
         assert!((found.data - expected).abs() < 1e-13, "{data:?}: {}", found.data);
@@ -90,7 +90,7 @@ proptest! {
         // Numbers whose neighbours at a step of 1/4096 single precision holds exactly.
         let outputs: Vec<f32> = outputs.iter().map(|x| (x * 65536.0).round() / 65536.0).collect();
         for data in DataTerm::ALL {
-            for activation in Activation::ALL {
+            for activation in EvidenceFunction::ALL {
                 let loss = Loss { data, activation };
                 let class = (class < outputs.len()).then_some(class);
                 let mut gradient = vec![0.0; outputs.len()];
@@ -99,7 +99,7 @@ proptest! {
                 for c in 0..outputs.len() {
                     // ReLU has a kink at 0.
                     let h = 1.0_f32 / 4096.0;
-                    if activation == Activation::Relu && outputs[c].abs() <= 2.0 * h {
+                    if activation == EvidenceFunction::Relu && outputs[c].abs() <= 2.0 * h {
                         continue;
                     }
                     let mut at = |step: f32| {

@@ -17,13 +17,13 @@ fn through_onnx_it_says_the_same() {
         let picture = image::RgbImage::from_fn(width as u32, height as u32, |x, y| {
             image::Rgb([(x * 37 % 256) as u8, (y * 91 % 256) as u8, ((x * y) % 256) as u8])
         });
-        let own = Segmenter::from_weights(weights.clone(), "formula").unwrap().look(&picture).unwrap();
+        let own = Segmenter::from_weights(weights.clone(), "formula").unwrap().segment(&picture).unwrap();
         let bytes = to_onnx(&weights, [width, height]).unwrap();
-        let description = weights.about().description.clone();
-        let seen = Segmenter::from_onnx(&bytes, description, "formula").unwrap().look(&picture).unwrap();
+        let description = weights.metadata().description.clone();
+        let output = Segmenter::from_onnx(&bytes, description, "formula").unwrap().segment(&picture).unwrap();
         for row in 0..height {
             for column in 0..width {
-                for (c, value) in seen.grid.cell(column, row).iter().enumerate() {
+                for (c, value) in output.grid.cell(column, row).iter().enumerate() {
                     let expected = own.grid.cell(column, row)[c];
                     assert!((value - expected).abs() < 1e-4, "{column} {row} {c}: {value}, not {expected}");
                 }
@@ -34,21 +34,20 @@ fn through_onnx_it_says_the_same() {
 
 #[test]
 fn a_real_network_s_stored_classes_are_found_again() {
-    let Some(data) = common::real_data() else {
-        println!("skipped: no real data in E2BKI_DATA or ../shared/data");
+    let (Some(model), Some(kitti360)) =
+        (e2bki_testdata::real("models/espnetv2_cityscapes_1408x384.onnx"), e2bki_testdata::real("kitti360"))
+    else {
         return;
     };
-    let model = data.join("models/espnetv2_cityscapes_1408x384.onnx");
     let segmenter = Segmenter::open_with(&model, None).unwrap();
     assert_eq!(segmenter.size(), [1408, 384]);
-    let images = data.join("kitti360/data_2d_raw/2013_05_28_drive_0008_sync/image_00/data_rect");
+    let images = kitti360.join("data_2d_raw/2013_05_28_drive_0008_sync/image_00/data_rect");
     for frame in [3000, 3024] {
         let picture = image::open(images.join(format!("{frame:010}.png"))).unwrap().into_rgb8();
-        let stored =
-            image::open(data.join(format!("kitti360/espnetv2_pred/{frame:010}_trainid.png"))).unwrap().into_luma8();
+        let stored = image::open(kitti360.join(format!("espnetv2_pred/{frame:010}_trainid.png"))).unwrap().into_luma8();
         let size = [picture.width() as usize, picture.height() as usize];
-        let seen = segmenter.look(&picture).unwrap();
-        let found = seen.channels(size);
+        let output = segmenter.segment(&picture).unwrap();
+        let found = output.argmax(size);
         let same = found.iter().zip(stored.as_raw()).filter(|(a, b)| **a == u16::from(**b)).count();
         let share = same as f64 / found.len() as f64;
         println!("frame {frame}: {:.3} % of the pixels have the stored class", 100.0 * share);

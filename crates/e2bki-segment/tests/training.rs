@@ -1,11 +1,11 @@
-//! A tiny network learns something in a minute; a stopped run goes on as if it had not been stopped.
+//! A tiny network trains in a minute; a stopped run resumes as if it had not been stopped.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may fail loudly
 
 mod common;
 
 use common::drive;
-use e2bki_segment::train::{Concern, TrainOptions, Trainer, calibrate, score};
+use e2bki_segment::train::{TrainOptions, Trainer, Warning, calibrate, score};
 use e2bki_segment::{DataTerm, Loss, SegmentError};
 use e2bki_sim::WorldKind;
 
@@ -36,7 +36,7 @@ fn a_tiny_network_beats_chance_on_a_drive_it_has_not_seen() {
     let after = &history.last().unwrap().scores;
     println!("before {before:?}\nafter {after:?}");
     assert!(history.last().unwrap().loss() < 0.7 * history[0].loss());
-    // It knew nothing before: about 10 % accuracy, 4 % mIoU.
+    // Untrained it has about 10 % accuracy, 4 % mIoU.
     assert!(after.accuracy.unwrap() > 55.0 && after.miou.unwrap() > 22.0, "{after:?}");
     assert!(after.uncertainty_of_void.unwrap() > after.uncertainty.unwrap(), "{after:?}");
 
@@ -49,7 +49,7 @@ fn a_tiny_network_beats_chance_on_a_drive_it_has_not_seen() {
 }
 
 #[test]
-fn a_stopped_run_goes_on_as_if_it_had_not_been_stopped_and_threads_do_not_matter() {
+fn a_resumed_run_ends_as_if_it_had_not_been_stopped_and_threads_do_not_matter() {
     let (samples, classes) = drive(WorldKind::Offroad, 11, 6, 30, [64, 40]);
     let run = |folder: &std::path::Path, parts: &[usize]| {
         for epochs in parts {
@@ -69,21 +69,21 @@ fn a_stopped_run_goes_on_as_if_it_had_not_been_stopped_and_threads_do_not_matter
 }
 
 #[test]
-fn steps_that_are_far_too_long_are_a_concern_although_all_numbers_stay_numbers() {
+fn a_learning_rate_that_is_far_too_high_is_warned_of_although_the_loss_is_finite() {
     let (samples, classes) = drive(WorldKind::Offroad, 11, 6, 30, [64, 40]);
-    let concerns = |learning_rate: f64| -> Vec<Option<Concern>> {
+    let warnings = |learning_rate: f64| -> Vec<Option<Warning>> {
         let folder = tempfile::tempdir().unwrap();
         let mut trainer =
             Trainer::new(TrainOptions { learning_rate, ..options(3) }, classes.clone(), folder.path()).unwrap();
         trainer.run(&samples, &samples, |_| (), |_| ()).unwrap();
-        // They are kept with the epochs.
+        // They are stored with the epochs.
         let again = Trainer::resume(folder.path()).unwrap().unwrap();
-        let found: Vec<_> = trainer.history().iter().map(|epoch| epoch.concern).collect();
-        assert!(again.history().iter().map(|epoch| epoch.concern).eq(found.iter().copied()));
+        let found: Vec<_> = trainer.history().iter().map(|epoch| epoch.warning).collect();
+        assert!(again.history().iter().map(|epoch| epoch.warning).eq(found.iter().copied()));
         found
     };
-    assert!(concerns(5.0).last().unwrap().is_some());
-    assert_eq!(concerns(5e-3).last().unwrap(), &None);
+    assert!(warnings(5.0).last().unwrap().is_some());
+    assert_eq!(warnings(5e-3).last().unwrap(), &None);
 }
 
 #[test]

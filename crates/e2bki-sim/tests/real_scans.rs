@@ -4,17 +4,11 @@
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::{Path, PathBuf};
 
     use e2bki_sim::{Drive, Split, Standard};
 
     fn real_ranges(path: &str) -> Option<Vec<f32>> {
-        let root = std::env::var_os("E2BKI_DATA")
-            .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-        let Ok(bytes) = fs::read(root.join(path)) else {
-            println!("skipped: no {path} under {}", root.display());
-            return None;
-        };
+        let bytes = fs::read(e2bki_testdata::real(path)?).unwrap();
         let number = |c: &[u8]| f32::from_le_bytes([c[0], c[1], c[2], c[3]]);
         let point = |c: &[u8]| [number(c), number(&c[4..]), number(&c[8..])];
         Some(sorted(bytes.chunks_exact(16).map(point).filter(|p| *p != [0.0; 3])))

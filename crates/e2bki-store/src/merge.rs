@@ -63,7 +63,7 @@ pub fn merge(inputs: &[Input], options: &MergeOptions, out: impl AsRef<std::path
     let config = common_config(&parts, options)?;
     let classes = union(&parts)?;
     // Live voxels are derived when the map is loaded; here they would only take time.
-    let working = Config { live_voxels: false, ..config.clone() };
+    let working = config.clone().with(|c| c.views.live_voxels = false);
     let mut whole: Option<Mapper> = None;
     let rows_before = parts.iter().map(|part| part.states.len()).sum();
     let mut sources = Vec::new();
@@ -124,7 +124,9 @@ fn common_config(parts: &[Part], options: &MergeOptions) -> Result<Config> {
     }
     let first = &parts[0];
     for other in &parts[1..] {
-        for field in e2bki::config::fields().iter().filter(|field| !["threads", "live_voxels"].contains(&field.key)) {
+        for field in
+            e2bki::config::fields().iter().filter(|field| !["run.threads", "views.live_voxels"].contains(&field.key))
+        {
             let (a, b) = (field.value(&first.header.config), field.value(&other.header.config));
             if a != b {
                 return Err(Error::Refused(format!(

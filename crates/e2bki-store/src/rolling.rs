@@ -62,7 +62,7 @@ impl RollingMapper {
     /// An empty map that keeps to `budget` bytes and spills to a new folder.
     pub fn create(classes: ClassSet, config: Config, folder: impl AsRef<Path>, budget: usize) -> Result<Self> {
         let map = Mapper::new(classes, config)?;
-        if map.config().posterior != Posterior::Refined {
+        if map.config().views.posterior != Posterior::Refined {
             return Err(Error::Refused("an accumulated posterior cannot be taken apart and spilled".into()));
         }
         let folder = Folder::create(folder, Header::of(&map, &[]))?;
@@ -107,7 +107,7 @@ impl RollingMapper {
             let point = point.map(f64::from);
             let range = point.iter().map(|v| v * v).sum::<f64>().sqrt();
             // What the map drops must not bring tiles in; not a number is dropped too.
-            if !(range > 0.0 && range <= config.max_range.min(e2bki::WORLD_LIMIT_M)) {
+            if !(range > 0.0 && range <= config.input.max_range.min(e2bki::WORLD_LIMIT_M)) {
                 continue;
             }
             let world = frame.world_from_sensor.apply(point);
@@ -117,7 +117,7 @@ impl RollingMapper {
             }
         }
         // A fresh primitive makes its neighbours take part in refinement, they look at theirs, and merging moves means.
-        let margin = 4.0 * config.consistency_radius + 2.0 * config.cell_size + 1.0;
+        let margin = 4.0 * config.refinement.consistency_radius + 2.0 * config.clustering.cell_size + 1.0;
         (low[0] <= high[0]).then(|| Area::around(low.map(|v| v - margin), high.map(|v| v + margin)))
     }
 

@@ -48,6 +48,6 @@ pub(crate) fn belief(classes: &ClassSet, beliefs: &Beliefs, at: [f64; 3]) -> Val
 /// Weight of a primitive at a place.
 fn kernel(map: &Mapper, primitive: &Primitive<'_>, at: [f64; 3]) -> f64 {
     let d = primitive.ellipsoid().distance(at);
-    let d = if map.config().distance == Distance::Squared { d * d } else { d };
+    let d = if map.config().kernel.distance == Distance::Squared { d * d } else { d };
     primitive.votes() * sparse_kernel(d, primitive.reach())
 }

@@ -114,7 +114,7 @@ impl Publisher {
     /// A frame was inserted into the map.
     pub fn frame(&mut self, map: &Mapper, frame: &Frame<'_>) {
         let start = Instant::now();
-        self.marks.add_frame(frame, self.frames, map.config().max_range);
+        self.marks.add_frame(frame, self.frames, map.config().input.max_range);
         let place = frame.world_from_sensor.translation();
         self.frames += 1;
         let due = self.last.is_none_or(|last| last.elapsed() >= PAUSE);

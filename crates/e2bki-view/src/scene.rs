@@ -92,7 +92,7 @@ impl Scene {
         Self {
             name: name.into(),
             classes: map.classes().clone(),
-            resolution: resolution.unwrap_or(map.config().resolution),
+            resolution: resolution.unwrap_or(map.config().views.resolution),
             frames: map.frames(),
             content: Content::Whole { map: Box::new(map), packed: Packed::default() },
             tiles: Mutex::new(tiles),
@@ -133,7 +133,7 @@ impl Scene {
 
     /// A map that a running mapper will fill.
     pub(crate) fn growing(name: String, classes: ClassSet, config: Config) -> Self {
-        let resolution = config.resolution;
+        let resolution = config.views.resolution;
         let (snapshots, packing) = (Mutex::default(), Packing::default());
         let content = Content::Growing { config: Box::new(config), snapshots, packing };
         let (tiles, points, trajectory) = (Mutex::default(), Mutex::default(), Mutex::default());
@@ -252,7 +252,7 @@ impl Scene {
 
     /// A small map of some primitives: beliefs that depend on no others are those of the whole.
     fn part(&self, config: &Config, states: Vec<PrimitiveState>, next_id: u64) -> Result<Mapper> {
-        let config = Config { live_voxels: false, ..config.clone() };
+        let config = config.clone().with(|c| c.views.live_voxels = false);
         Ok(Mapper::restore(self.classes.clone(), config, 0, next_id, states)?)
     }
 

@@ -111,7 +111,7 @@ fn tiles_hold_every_primitive_and_every_voxel_once() {
     let expected =
         means.iter().zip(beliefs.iter()).zip(map.primitives()).map(|((m, b), p)| (*m, p.label(), b.uncertainty()));
     common::assert_same(primitives, expected.collect());
-    let side = map.config().resolution;
+    let side = map.config().views.resolution;
     let all = map.voxels(side).unwrap();
     let expected = all.centers.iter().zip(all.beliefs.iter()).map(|(c, b)| (*c, b.label().unwrap(), b.uncertainty()));
     common::assert_same(voxels, expected.collect());
@@ -143,7 +143,7 @@ fn another_method_is_shown_by_its_voxels_with_the_points_of_its_frames() {
         }
         found
     };
-    let voxels = expected.voxels(expected.config().resolution).unwrap();
+    let voxels = expected.voxels(expected.config().views.resolution).unwrap();
     let wanted = voxels.centers.iter().zip(voxels.beliefs.iter());
     let wanted = wanted.map(|(c, b)| (*c, b.label().unwrap(), b.uncertainty())).collect();
     common::assert_same(all("voxels", &about["tiles"]), wanted);

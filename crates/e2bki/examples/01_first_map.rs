@@ -7,7 +7,7 @@ use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
 fn main() -> Result<(), e2bki::Error> {
     // Classes are run-time data; so is every parameter.
     let classes = ClassSet::from_names(["floor", "wall"])?;
-    let mut map = Mapper::new(classes, Config { resolution: 0.2, ..Config::default() })?;
+    let mut map = Mapper::new(classes, Config::default().with(|c| c.views.resolution = 0.2))?;
 
     // A sensor one metre above the floor looks at a wall four metres ahead.
     let mut points = Vec::new();

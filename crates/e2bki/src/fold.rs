@@ -9,11 +9,11 @@ use crate::map::{Batch, PrimitiveSet};
 /// Adds the named rows of a batch to the set; returns how many were added to primitives that were there.
 pub(crate) fn fold(set: &mut PrimitiveSet, batch: &Batch, rows: &[usize], config: &Config) -> usize {
     let rows = batch.along_curve(rows.iter().copied());
-    let by_cell = config.clustering == Clustering::Cells && config.merge_same_cell;
+    let by_cell = config.clustering.method == Clustering::Cells && config.clustering.merge_same_cell;
     let targets: Vec<Option<u32>> = rows
         .par_iter()
         .with_min_len(512)
-        .map(|row| if by_cell { same_cell(set, &batch.cores[*row], config.cell_size) } else { None })
+        .map(|row| if by_cell { same_cell(set, &batch.cores[*row], config.clustering.cell_size) } else { None })
         .collect();
     let pairs: Vec<(u32, usize)> =
         rows.iter().zip(&targets).filter_map(|(row, target)| target.map(|slot| (slot, *row))).collect();

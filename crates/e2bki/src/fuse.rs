@@ -1,12 +1,13 @@
-//! Gaussian initialisation: every cluster's points summed into a primitive.
+//! Step 4, fuse: Gaussian initialisation, every cluster's points summed into a primitive.
 
 use rayon::prelude::*;
 
 use crate::cluster::Clusters;
 use crate::input::EvidentialPoints;
+use crate::kernel::Form;
 use crate::map::{Batch, Core};
 use crate::pose::Pose;
-use crate::primitive::{Form, Sums, block_of, log_evidence_of_odds};
+use crate::primitive::{Sums, block_of, log_evidence_of_odds};
 
 /// Primitives of a frame, one per cluster, with their opinions.
 pub(crate) fn fuse(

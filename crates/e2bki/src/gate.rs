@@ -1,4 +1,4 @@
-//! The uncertainty gate: which of a frame's primitives are too uncertain to keep (paper: U_thr; SPEC A7–A9).
+//! Step 4, gate: which of a frame's primitives are too uncertain to keep (paper: U_thr; docs/method.md#gate-by-rank).
 //!
 //! Ranked by ln u: u itself underflows for primitives of a few dozen points, and they would all tie.
 
@@ -7,12 +7,12 @@ use crate::map::Batch;
 
 /// Whether each primitive of a frame passes.
 pub(crate) fn passes(batch: &Batch, config: &Config) -> Vec<bool> {
-    let dynamic = match config.gate {
-        Gate::Dynamic | Gate::Hybrid => dynamic_threshold(batch, config.drop_uncertain),
+    let dynamic = match config.fusion.gate {
+        Gate::Dynamic | Gate::Hybrid => dynamic_threshold(batch, config.fusion.drop_uncertain),
         Gate::Static | Gate::Off => f32::INFINITY,
     };
-    let fixed = match config.gate {
-        Gate::Static | Gate::Hybrid => config.max_uncertainty as f32,
+    let fixed = match config.fusion.gate {
+        Gate::Static | Gate::Hybrid => config.fusion.max_uncertainty as f32,
         Gate::Dynamic | Gate::Off => f32::INFINITY,
     };
     batch.cores.iter().map(|core| core.ln_uncertainty <= dynamic && core.uncertainty <= fixed).collect()
@@ -50,17 +50,29 @@ mod tests {
     #[test]
     fn gates_follow_their_rules_also_for_ties_one_and_none() {
         let ramp: Vec<f64> = (1..=20).map(|i| f64::from(i) / 20.0).collect();
-        let config = Config { drop_uncertain: 0.25, ..Config::default() };
+        let config = Config::default().with(|c| c.fusion.drop_uncertain = 0.25);
         assert_eq!(kept(&ramp, &config), 16);
         assert_eq!(kept(&[0.5; 9], &config), 9);
         assert_eq!(kept(&[0.9], &config), 1);
         assert_eq!(kept(&[], &config), 0);
-        assert_eq!(kept(&ramp, &Config { drop_uncertain: 0.0, ..config.clone() }), 20);
-        let fixed = Config { gate: Gate::Static, max_uncertainty: 0.5, ..config.clone() };
+        assert_eq!(kept(&ramp, &config.clone().with(|c| c.fusion.drop_uncertain = 0.0)), 20);
+        let fixed = config.clone().with(|c| {
+            c.fusion.gate = Gate::Static;
+            c.fusion.max_uncertainty = 0.5;
+        });
         assert_eq!(kept(&ramp, &fixed), 10);
-        assert_eq!(kept(&ramp, &Config { gate: Gate::Hybrid, ..fixed }), 10);
-        assert_eq!(kept(&ramp, &Config { gate: Gate::Hybrid, max_uncertainty: 0.95, ..config.clone() }), 16);
-        assert_eq!(kept(&ramp, &Config { gate: Gate::Off, ..config }), 20);
+        assert_eq!(kept(&ramp, &fixed.with(|c| c.fusion.gate = Gate::Hybrid)), 10);
+        assert_eq!(
+            kept(
+                &ramp,
+                &config.clone().with(|c| {
+                    c.fusion.gate = Gate::Hybrid;
+                    c.fusion.max_uncertainty = 0.95;
+                })
+            ),
+            16
+        );
+        assert_eq!(kept(&ramp, &config.with(|c| c.fusion.gate = Gate::Off)), 20);
         // Uncertainties far below the smallest f64 still rank.
         let tiny = Batch {
             cores: (0..10)
@@ -68,7 +80,7 @@ mod tests {
                 .collect(),
             ..Batch::default()
         };
-        let passed = passes(&tiny, &Config { drop_uncertain: 0.3, ..Config::default() });
+        let passed = passes(&tiny, &Config::default().with(|c| c.fusion.drop_uncertain = 0.3));
         assert_eq!(passed, [false, false, true, true, true, true, true, true, true, true]);
     }
 }

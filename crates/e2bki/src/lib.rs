@@ -6,7 +6,7 @@
 //!
 //! - [`Config`] holds every parameter; [`ClassSet`] the classes. Both are run-time data.
 //! - [`Frame`] is a scan: points, semantics in any form ([`Semantics`]), and the pose of the sensor.
-//! - [`Mapper::insert`] checks, clusters, fuses, gates, refines and updates the live view; its [`FrameReport`]
+//! - [`Mapper::insert`] checks, adds context, clusters, fuses, gates, refines and updates the live view; its [`FrameReport`]
 //!   accounts for every point.
 //! - [`Mapper::query`], [`Mapper::voxels`], [`Mapper::bev`], [`Mapper::live_voxels`] and [`Mapper::primitives`] read.
 //!
@@ -16,10 +16,13 @@
 mod classes;
 pub mod cluster;
 pub mod config;
+mod context;
 mod error;
 mod fold;
+pub mod free;
 mod fuse;
 mod gate;
+mod groups;
 mod input;
 pub mod kernel;
 mod map;
@@ -28,8 +31,10 @@ pub mod maths;
 mod method;
 mod outputs;
 mod pose;
+mod prefetch;
 mod prepare;
 pub mod primitive;
+pub mod random;
 mod refine;
 mod state;
 mod timings;

@@ -51,11 +51,11 @@ impl Mapper {
         config.check()?;
         config.check_classes(classes.len())?;
         let terms = Terms::new(classes.len(), &config);
-        let live = (config.live_voxels && config.posterior == Posterior::Refined)
-            .then(|| LiveGrid::new(config.resolution, terms, config.distance));
-        let accumulated = (config.posterior == Posterior::Accumulate)
-            .then(|| Accumulated::new(config.resolution, terms, config.distance));
-        let pool = match config.threads {
+        let live = (config.views.live_voxels && config.views.posterior == Posterior::Refined)
+            .then(|| LiveGrid::new(config.views.resolution, terms, config.kernel.distance));
+        let accumulated = (config.views.posterior == Posterior::Accumulate)
+            .then(|| Accumulated::new(config.views.resolution, terms, config.kernel.distance));
+        let pool = match config.run.threads {
             0 => None,
             threads => Some(Arc::new(
                 rayon::ThreadPoolBuilder::new()
@@ -117,23 +117,24 @@ impl Mapper {
         })
     }
 
+    /// Steps 5 to 7; for 1 to 4 see `prepare.rs`.
     fn insert_here(&mut self, prepared: Prepared) -> Result<FrameReport> {
         prepared.check(self.classes.len())?;
         let Prepared { batch, rows, mut report, .. } = prepared;
         let config = &self.config;
         let mut time = report.timings;
 
-        // 4. Add the primitives to the blocks of the map.
+        // 5. Insert: the primitives go to the blocks of the map.
         report.folded = timed(&mut time.insert, || fold(&mut self.set, &batch, &rows, config));
 
-        // 5. Prune what nearer primitives contradict; merge what agrees; derive what changed.
+        // 6. Refine: prune what nearer primitives contradict, merge what agrees, derive what changed.
         timed(&mut time.refine, || {
             let outcome = refine(&mut self.set, config);
             (report.pruned, report.merged) = (outcome.pruned, outcome.merged);
             self.set.settle(outcome.changed);
         });
 
-        // 6. Bring the voxel view up to date.
+        // 7. View: bring the voxels up to date.
         let work = timed(&mut time.view, || self.update_views(Some((&batch, &rows))));
         (report.voxels_updated, report.kernel_values) = (work.voxels, work.kernel_values);
 

@@ -49,7 +49,7 @@ impl SemanticMapper for Mapper {
     }
 
     fn resolution(&self) -> f64 {
-        self.config().resolution
+        self.config().views.resolution
     }
 
     fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
@@ -61,12 +61,14 @@ impl SemanticMapper for Mapper {
     }
 
     fn query_voxels(&self, points: &[[f64; 3]]) -> Result<Beliefs> {
-        let centers: Vec<[f64; 3]> = points.iter().map(|p| p.map(|v| center(v, self.config().resolution))).collect();
+        let centers: Vec<[f64; 3]> =
+            points.iter().map(|p| p.map(|v| center(v, self.config().views.resolution))).collect();
         Ok(Mapper::query(self, &centers))
     }
 
     fn query_bev(&self, points: &[[f64; 2]]) -> Result<Beliefs> {
-        let centers: Vec<[f64; 2]> = points.iter().map(|p| p.map(|v| center(v, self.config().resolution))).collect();
+        let centers: Vec<[f64; 2]> =
+            points.iter().map(|p| p.map(|v| center(v, self.config().views.resolution))).collect();
         Ok(self.birds_eye()?.query(&centers))
     }
 
@@ -75,11 +77,11 @@ impl SemanticMapper for Mapper {
     }
 
     fn voxels(&self) -> Result<Voxels> {
-        Mapper::voxels(self, self.config().resolution)
+        Mapper::voxels(self, self.config().views.resolution)
     }
 
     fn bev(&self) -> Result<Cells> {
-        Mapper::bev(self, self.config().resolution)
+        Mapper::bev(self, self.config().views.resolution)
     }
 
     fn byte_size(&self) -> usize {

@@ -122,14 +122,14 @@ impl BirdsEye<'_> {
     /// Beliefs at world positions x, y.
     pub fn query(&self, points: &[[f64; 2]]) -> Beliefs {
         let points: Vec<[f64; 3]> = points.iter().map(|p| [p[0], p[1], 0.0]).collect();
-        self.map.run(|| query(&self.set, self.map.terms, self.map.config().distance, &points))
+        self.map.run(|| query(&self.set, self.map.terms, self.map.config().kernel.distance, &points))
     }
 
     /// Cells of a given side that hold evidence.
     pub fn cells(&self, resolution: f64) -> Result<Cells> {
         let lattice = Lattice { resolution: checked(resolution)?, planar: true };
         let (centers, beliefs) =
-            self.map.run(|| rasterise(&self.set, self.map.terms, self.map.config().distance, lattice));
+            self.map.run(|| rasterise(&self.set, self.map.terms, self.map.config().kernel.distance, lattice));
         let centers = centers.into_iter().map(|c| [c[0], c[1]]).collect();
         Ok(Cells { resolution, centers, beliefs })
     }
@@ -140,7 +140,7 @@ impl Mapper {
     pub fn query(&self, points: &[[f64; 3]]) -> Beliefs {
         match &self.accumulated {
             Some(accumulated) => accumulated.query(points),
-            None => self.run(|| query(&self.set, self.terms, self.config().distance, points)),
+            None => self.run(|| query(&self.set, self.terms, self.config().kernel.distance, points)),
         }
     }
 
@@ -158,14 +158,14 @@ impl Mapper {
     pub fn voxels(&self, resolution: f64) -> Result<Voxels> {
         let lattice = Lattice { resolution: checked(resolution)?, planar: false };
         let (centers, beliefs) = match &self.accumulated {
-            Some(accumulated) if resolution == self.config().resolution => accumulated.voxels(),
+            Some(accumulated) if resolution == self.config().views.resolution => accumulated.voxels(),
             Some(_) => {
                 return Err(Error::Unsupported(format!(
                     "an accumulated posterior exists at {} m only",
-                    self.config().resolution
+                    self.config().views.resolution
                 )));
             }
-            None => self.run(|| rasterise(&self.set, self.terms, self.config().distance, lattice)),
+            None => self.run(|| rasterise(&self.set, self.terms, self.config().kernel.distance, lattice)),
         };
         Ok(Voxels { resolution, centers, beliefs })
     }

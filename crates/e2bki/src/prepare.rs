@@ -1,11 +1,12 @@
-//! The first half of an insertion: from a frame to primitives, before the map is looked at.
+//! The first half of an insertion, steps 1 to 4: from a frame to primitives, before the map is looked at.
 
 use crate::cluster::cluster;
 use crate::config::{Config, Gated};
+use crate::context::add_context;
 use crate::error::{Error, Result};
 use crate::fuse::fuse;
 use crate::gate::passes;
-use crate::input::{EvidentialPoints, Frame, FrameReport};
+use crate::input::{Checked, EvidentialPoints, Frame, FrameReport, check_input};
 use crate::map::Batch;
 use crate::timings::{Timings, timed};
 
@@ -24,15 +25,19 @@ impl Prepared {
         let mut time = Timings::default();
         let pose = &frame.world_from_sensor;
 
-        // 1. Check every value and make every point an opinion.
-        let (points, mut report) = timed(&mut time.sanitise, || EvidentialPoints::from_frame(frame, classes, config))?;
+        // 1. Check input: every value checked, every point an opinion.
+        let checked = timed(&mut time.sanitise, || check_input(frame, classes, config))?;
+        let Checked { mut points, said, mut report } = checked;
 
-        // 2. Group the points of each class.
+        // 2. Context: learned confusion, neighbours in the scan, class trust (ours).
+        timed(&mut time.context, || add_context(&mut points, said, config));
+
+        // 3. Cluster: the points of each class in groups.
         let clusters = timed(&mut time.cluster, || cluster(&points, pose, number, config));
 
-        // 3. Sum each group into a primitive, and stop the most uncertain.
+        // 4. Fuse and gate: each group summed into a primitive, the most uncertain stopped.
         let (batch, rows) = timed(&mut time.fuse, || {
-            let mut batch = fuse(&points, &clusters, pose, config.correlation);
+            let mut batch = fuse(&points, &clusters, pose, config.fusion.correlation);
             let rows = gate(&mut batch, config, &mut report);
             (batch, rows)
         });
@@ -48,12 +53,25 @@ impl Prepared {
     }
 }
 
+impl EvidentialPoints {
+    /// Steps 1 and 2 alone: a frame checked, converted and given its context. Fails, before anything is kept, if the
+    /// arrays do not fit.
+    pub fn from_frame(frame: &Frame<'_>, classes: usize, config: &Config) -> Result<(Self, FrameReport)> {
+        let mut time = Timings::default();
+        let checked = timed(&mut time.sanitise, || check_input(frame, classes, config))?;
+        let Checked { mut points, said, mut report } = checked;
+        timed(&mut time.context, || add_context(&mut points, said, config));
+        report.timings = time;
+        Ok((points, report))
+    }
+}
+
 /// Applies the uncertainty gate; returns the rows that go on.
 fn gate(batch: &mut Batch, config: &Config, report: &mut FrameReport) -> Vec<usize> {
     let passes = passes(batch, config);
     report.clusters = passes.len();
     report.gated = passes.iter().filter(|pass| !**pass).count();
-    match config.gated {
+    match config.fusion.gated {
         Gated::Drop => (0..passes.len()).filter(|row| passes[*row]).collect(),
         Gated::Mute => {
             for (core, _) in batch.cores.iter_mut().zip(&passes).filter(|(_, pass)| !**pass) {

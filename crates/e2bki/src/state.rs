@@ -121,7 +121,7 @@ impl Mapper {
     }
 
     fn check(&self, states: &[PrimitiveState]) -> Result<()> {
-        if self.config().posterior == Posterior::Accumulate {
+        if self.config().views.posterior == Posterior::Accumulate {
             return Err(Error::Unsupported("an accumulated posterior cannot be made of primitives again".into()));
         }
         let (classes, next_id) = (self.classes().len(), self.set.next_id());
@@ -147,7 +147,7 @@ impl Mapper {
             let mut batch = Batch { cores: part.par_iter().map(core).collect(), ..Batch::default() };
             batch.log_evidence.reserve_exact(part.len() * classes);
             part.iter().for_each(|state| batch.log_evidence.extend_from_slice(&state.log_evidence));
-            batch.judge(classes, self.config().correlation);
+            batch.judge(classes, self.config().fusion.correlation);
             self.set.put_back(&batch);
         }
     }

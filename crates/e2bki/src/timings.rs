@@ -5,25 +5,28 @@ use std::time::{Duration, Instant};
 /// Time spent in each stage of an insertion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timings {
-    /// Checking and converting the input.
+    /// Step 1: checking and converting the input.
     pub sanitise: Duration,
-    /// Grouping points.
+    /// Step 2: context, which is agreement of hard labels, learned confusion, neighbours and class trust.
+    pub context: Duration,
+    /// Step 3: grouping points.
     pub cluster: Duration,
-    /// Summing points into primitives and the uncertainty gate.
+    /// Step 4: summing points into primitives and the uncertainty gate.
     pub fuse: Duration,
-    /// Adding primitives to the map's blocks.
+    /// Step 5: adding primitives to the map's blocks.
     pub insert: Duration,
-    /// Pruning and merging.
+    /// Step 6: pruning and merging.
     pub refine: Duration,
-    /// Updating the live voxel view.
+    /// Step 7: updating the live voxel view.
     pub view: Duration,
 }
 
 impl Timings {
     /// Stages with their times, in order.
-    pub fn by_stage(&self) -> [(&'static str, Duration); 6] {
+    pub fn by_stage(&self) -> [(&'static str, Duration); 7] {
         [
             ("sanitise", self.sanitise),
+            ("context", self.context),
             ("cluster", self.cluster),
             ("fuse", self.fuse),
             ("insert", self.insert),
@@ -35,6 +38,7 @@ impl Timings {
     /// Adds the times of another insertion.
     pub fn add(&mut self, other: &Self) {
         self.sanitise += other.sanitise;
+        self.context += other.context;
         self.cluster += other.cluster;
         self.fuse += other.fuse;
         self.insert += other.insert;

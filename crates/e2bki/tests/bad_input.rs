@@ -49,7 +49,14 @@ fn a_frame_prepared_for_other_classes_is_refused_and_changes_nothing() {
 
 #[test]
 fn every_dropped_point_has_its_reason() {
-    let mut map = Mapper::new(classes(), Config { min_range: 1.0, max_range: 50.0, ..Config::default() }).unwrap();
+    let mut map = Mapper::new(
+        classes(),
+        Config::default().with(|c| {
+            c.input.min_range = 1.0;
+            c.input.max_range = 50.0;
+        }),
+    )
+    .unwrap();
     let good = [5.0, 1.0, 0.5];
     let points = [
         good,
@@ -144,7 +151,7 @@ fn maps_of_other_classes_do_not_merge() {
     let other = Mapper::new(ClassSet::from_names(["a", "b"]).unwrap(), Config::default()).unwrap();
     assert!(map.merge(&other).unwrap_err().to_string().contains("classes differ"));
     assert!(fingerprint(&map) == before);
-    assert!(Mapper::new(classes(), Config { prior: -1.0, ..Config::default() }).is_err());
+    assert!(Mapper::new(classes(), Config::default().with(|c| c.kernel.prior = -1.0)).is_err());
 }
 
 /// Floats that break things.
@@ -178,7 +185,7 @@ proptest! {
             4 => Semantics::Logits { values: rows, kind: LogitKind::ExpEvidence },
             _ => Semantics::Labels(&labels),
         };
-        let mut config = Config { live_voxels: true, ..Config::default() };
+        let mut config = Config::default().with(|c| c.views.live_voxels = true);
         config.set_text("clustering", e2bki::config::Clustering::NAMES[strategy]).unwrap();
         let mut map = Mapper::new(ClassSet::from_names(["a", "b"]).unwrap(), config).unwrap();
         for _ in 0..2 {

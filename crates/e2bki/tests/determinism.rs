@@ -15,8 +15,13 @@ fn one_two_and_eight_threads_give_the_same_bytes() {
         let prints: Vec<Vec<u64>> = [1, 2, 8]
             .into_iter()
             .map(|threads| {
-                let config =
-                    Config { clustering, threads, prune_ratio: 1.3, merge: true, max_extent: 2.0, ..Config::default() };
+                let config = Config::default().with(|c| {
+                    c.clustering.method = clustering;
+                    c.run.threads = threads;
+                    c.refinement.prune_ratio = 1.3;
+                    c.refinement.merge = true;
+                    c.clustering.max_extent = 2.0;
+                });
                 let (map, _) = map_of(&frames, &config);
                 let mut print = fingerprint(&map);
                 for belief in map.bev(0.3).unwrap().beliefs.iter() {
@@ -35,7 +40,12 @@ fn frames_prepared_while_others_are_added_give_the_map_of_one_after_the_other() 
     let frames = drive(5, 4000);
     for clustering in [Clustering::Cells, Clustering::KMeans, Clustering::Random] {
         for threads in [1, 2, 8] {
-            let config = Config { clustering, threads, merge: true, max_extent: 2.0, ..Config::default() };
+            let config = Config::default().with(|c| {
+                c.clustering.method = clustering;
+                c.run.threads = threads;
+                c.refinement.merge = true;
+                c.clustering.max_extent = 2.0;
+            });
             let (expected, reports) = map_of(&frames, &config);
             let mut map = mapper(&config);
             let mut prepared = map.prepare(&frames[0].borrow()).unwrap();
@@ -66,7 +76,12 @@ fn small_stacks_are_enough() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(4).stack_size(256 << 10).build().unwrap();
     let frames = drive(4, 12_000);
     for clustering in [Clustering::Cells, Clustering::KMeans] {
-        let config = Config { clustering, threads: 0, merge: true, max_extent: 2.0, ..Config::default() };
+        let config = Config::default().with(|c| {
+            c.clustering.method = clustering;
+            c.run.threads = 0;
+            c.refinement.merge = true;
+            c.clustering.max_extent = 2.0;
+        });
         let here = pool.install(|| {
             let mut map = mapper(&config);
             let mut prepared = map.prepare(&frames[0].borrow()).unwrap();
@@ -101,7 +116,11 @@ fn contents(map: &e2bki::Mapper) -> Vec<Vec<u64>> {
 
 #[test]
 fn half_maps_merged_are_the_map_of_everything_before_refinement_bit_for_bit() {
-    let config = Config { prune: false, merge: false, gate: Gate::Off, ..Config::default() };
+    let config = Config::default().with(|c| {
+        c.refinement.prune = false;
+        c.refinement.merge = false;
+        c.fusion.gate = Gate::Off;
+    });
     let frames = drive(6, 4000);
     let (whole, _) = map_of(&frames, &config);
     let (mut first, _) = map_of(&frames[..3], &config);
@@ -124,14 +143,13 @@ fn half_maps_merged_are_the_map_of_everything_before_refinement_bit_for_bit() {
 fn a_rigid_motion_of_all_input_moves_the_map() {
     // K-means works in sensor coordinates, so a moved world gives the same clusters. Stated tolerances: means to 0.1 mm
     // (positions are held to 15 µm), covariances to 1e−4 m², the classes and evidence exactly.
-    let config = Config {
-        clustering: Clustering::KMeans,
-        cluster_count: ClusterCount::Points,
-        points_per_cluster: 20,
-        merge: false,
-        prune: false,
-        ..Config::default()
-    };
+    let config = Config::default().with(|c| {
+        c.clustering.method = Clustering::KMeans;
+        c.clustering.count = ClusterCount::Points;
+        c.clustering.points_per_cluster = 20;
+        c.refinement.merge = false;
+        c.refinement.prune = false;
+    });
     let frames = drive(3, 2000);
     let motion =
         Pose::new([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]], [1234.5, -9876.25, 43.0]).unwrap();

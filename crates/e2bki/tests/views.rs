@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 /// α at a point by brute force over all primitives, in f64 and from the public formulas alone.
 fn brute_force(map: &Mapper, x: [f64; 3]) -> (Vec<f64>, f64, f64) {
-    let mut alpha = vec![map.config().prior; map.classes().len()];
+    let mut alpha = vec![map.config().kernel.prior; map.classes().len()];
     let (mut mass, mut weighted) = (0.0, 0.0);
     for p in map.primitives() {
         let k = votes_of(map, &p) * sparse_kernel(p.ellipsoid().distance(x), reach_of(map, &p));
@@ -27,21 +27,21 @@ fn brute_force(map: &Mapper, x: [f64; 3]) -> (Vec<f64>, f64, f64) {
 
 /// Witnesses that a primitive's points are worth, by the formula.
 fn votes_of(map: &Mapper, p: &Primitive<'_>) -> f64 {
-    p.weight() / (1.0 + map.config().vote_correlation * (p.weight() - 1.0))
+    p.weight() / (1.0 + map.config().kernel.vote_correlation * (p.weight() - 1.0))
 }
 
 /// Reach of a primitive's kernel, by the formula.
 fn reach_of(map: &Mapper, p: &Primitive<'_>) -> f64 {
-    map.config().reach(p.uncertainty()) * (1.0 + map.config().reach_growth * (p.range() / 10.0).min(5.0))
+    map.config().reach(p.uncertainty()) * (1.0 + map.config().kernel.reach_growth * (p.range() / 10.0).min(5.0))
 }
 
 /// What the semantic uncertainty is in the configured form.
 fn doubt(map: &Mapper, alpha: &[f64], mass: f64, weighted: f64) -> f64 {
-    if map.config().doubt == Doubt::Ignorance {
+    if map.config().views.doubt == Doubt::Ignorance {
         return weighted / mass;
     }
-    let share = (alpha.iter().copied().fold(0.0, f64::max) - map.config().prior) / mass;
-    let power = |v: f64| v.max(0.0).powf(map.config().agreement);
+    let share = (alpha.iter().copied().fold(0.0, f64::max) - map.config().kernel.prior) / mass;
+    let power = |v: f64| v.max(0.0).powf(map.config().views.agreement);
     power(1.0 - share) / (power(share) + power(1.0 - share))
 }
 
@@ -89,8 +89,8 @@ fn assert_posterior_is_brute_force(map: &Mapper, points: &[[f64; 3]]) {
 fn posterior_equals_brute_force_over_all_primitives() {
     for config in [
         Config::default(),
-        Config { clustering: e2bki::config::Clustering::KMeans, ..Config::default() },
-        Config { shape: e2bki::config::Shape::Sphere, ..Config::default() },
+        Config::default().with(|c| c.clustering.method = e2bki::config::Clustering::KMeans),
+        Config::default().with(|c| c.kernel.shape = e2bki::config::Shape::Sphere),
         Config::preset("paper-urban").unwrap(),
     ] {
         let (map, _) = map_of(&drive(3, 3000), &config);
@@ -101,14 +101,13 @@ fn posterior_equals_brute_force_over_all_primitives() {
 #[test]
 fn sprawling_primitives_are_found_too() {
     // Eight clusters for a whole street: ellipsoids of many metres, far larger than a block.
-    let config = Config {
-        clustering: e2bki::config::Clustering::KMeans,
-        cluster_count: e2bki::config::ClusterCount::Total,
-        clusters: 8,
-        ellipsoid_mass: 0.5,
-        merge: false,
-        ..Config::default()
-    };
+    let config = Config::default().with(|c| {
+        c.clustering.method = e2bki::config::Clustering::KMeans;
+        c.clustering.count = e2bki::config::ClusterCount::Total;
+        c.clustering.clusters = 8;
+        c.kernel.ellipsoid_mass = 0.5;
+        c.refinement.merge = false;
+    });
     let (map, _) = map_of(&drive(3, 2000), &config);
     let largest = map.primitives().map(|p| p.ellipsoid().semi_axes[2]).fold(0.0, f64::max);
     assert!(largest > 3.0, "{largest}");
@@ -117,7 +116,7 @@ fn sprawling_primitives_are_found_too() {
 }
 
 fn assert_live_equals_rebuilt(map: &Mapper) {
-    let rebuilt = map.voxels(map.config().resolution).unwrap();
+    let rebuilt = map.voxels(map.config().views.resolution).unwrap();
     let live: Vec<_> = map.live_voxels().collect();
     assert_eq!(live.len(), rebuilt.centers.len());
     assert_eq!(live.len(), map.live_voxel_count());
@@ -133,7 +132,10 @@ fn assert_live_equals_rebuilt(map: &Mapper) {
 #[test]
 fn live_view_equals_the_rebuilt_view_and_the_query_at_centres() {
     for refinement in ["prune-then-merge", "one-pass"] {
-        let mut config = Config { prune_ratio: 1.2, merge: true, ..Config::default() };
+        let mut config = Config::default().with(|c| {
+            c.refinement.prune_ratio = 1.2;
+            c.refinement.merge = true;
+        });
         config.set_text("refinement", refinement).unwrap();
         let mut map = mapper(&config);
         let (mut pruned, mut merged) = (0, 0);
@@ -159,14 +161,18 @@ fn birds_eye_cells_equal_the_query_and_the_planar_brute_force() {
     let asked = bird.query(&cells.centers);
     assert_eq!(asked, cells.beliefs);
     // In the plane: covariance without z, τ for two dimensions, distance to an ellipse (an ellipsoid cut at z = 0).
-    let tau = e2bki::maths::mahalanobis_threshold_2d(map.config().ellipsoid_mass);
+    let tau = e2bki::maths::mahalanobis_threshold_2d(map.config().kernel.ellipsoid_mass);
     for (i, center) in cells.centers.iter().enumerate().step_by(97) {
-        let mut alpha = vec![map.config().prior; CLASSES];
+        let mut alpha = vec![map.config().kernel.prior; CLASSES];
         for p in map.primitives() {
             let [xx, yy, _, xy, ..] = p.covariance();
             let mean = [p.mean()[0], p.mean()[1], 0.0];
-            let flat =
-                e2bki::primitive::Ellipsoid::of_gaussian(mean, [xx, yy, 0.0, xy, 0.0, 0.0], tau, map.config().shape);
+            let flat = e2bki::primitive::Ellipsoid::of_gaussian(
+                mean,
+                [xx, yy, 0.0, xy, 0.0, 0.0],
+                tau,
+                map.config().kernel.shape,
+            );
             let k = votes_of(&map, &p) * sparse_kernel(flat.distance([center[0], center[1], 0.0]), reach_of(&map, &p));
             alpha.iter_mut().zip(p.probability()).for_each(|(a, q)| *a += k * f64::from(*q));
         }
@@ -193,7 +199,10 @@ fn voxels_come_at_any_resolution() {
 
 #[test]
 fn accumulated_posterior_only_ever_grows() {
-    let config = Config { posterior: e2bki::config::Posterior::Accumulate, prune_ratio: 1.2, ..Config::default() };
+    let config = Config::default().with(|c| {
+        c.views.posterior = e2bki::config::Posterior::Accumulate;
+        c.refinement.prune_ratio = 1.2;
+    });
     let mut map = mapper(&config);
     let points = queries(3000);
     let mut before = vec![0.0; points.len()];
@@ -205,13 +214,19 @@ fn accumulated_posterior_only_ever_grows() {
         }
     }
     assert!(before.iter().any(|v| *v > 1.0));
-    let voxels = map.voxels(config.resolution).unwrap();
+    let voxels = map.voxels(config.views.resolution).unwrap();
     assert_eq!(map.query(&voxels.centers), voxels.beliefs);
     assert!(map.voxels(0.5).is_err() && map.birds_eye().is_err());
     // One frame accumulated is the posterior of that frame's primitives.
     let one = &drive(1, 1500);
     let (accumulated, _) = map_of(one, &config);
-    let (refined, _) = map_of(one, &Config { prune: false, merge: false, ..Config::default() });
+    let (refined, _) = map_of(
+        one,
+        &Config::default().with(|c| {
+            c.refinement.prune = false;
+            c.refinement.merge = false;
+        }),
+    );
     assert_eq!(accumulated.voxels(0.2).unwrap(), refined.voxels(0.2).unwrap());
 }
 
@@ -221,9 +236,14 @@ proptest! {
     fn any_configuration_keeps_the_views_equal(
         cell in 0.1..0.6_f64, resolution in 0.08..0.5_f64, beta in 0.3..1.5_f64, merge in 0.05..0.6_f64, seed in 0..1000_u64,
     ) {
-        let config = Config {
-            cell_size: cell, resolution, uncertainty_sensitivity: beta, merge_radius: merge, prune_ratio: 1.3, merge: true, ..Config::default()
-        };
+        let config = Config::default().with(|c| {
+            c.clustering.cell_size = cell;
+            c.views.resolution = resolution;
+            c.kernel.uncertainty_sensitivity = beta;
+            c.refinement.merge_radius = merge;
+            c.refinement.prune_ratio = 1.3;
+            c.refinement.merge = true;
+        });
         let mut map = mapper(&config);
         for i in 0..3 {
             map.insert(&frame(seed * 7 + i, i as f64 * 0.7, 400).borrow()).unwrap();

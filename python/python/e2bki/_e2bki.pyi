@@ -28,59 +28,64 @@ class DamagedMapError(Error):
 
 class ConfigField(TypedDict):
     name: str
+    key: str
     symbol: str
+    unit: str
     about: str
     allowed: str
     default: float | int | bool | str | list[list[float]]
 
 class _Parameters(TypedDict, total=False):
-    resolution: float
-    length_scale: float
-    prior: float
-    correlation: float
-    reach_growth: float
-    vote_correlation: float
-    doubt: Literal["ignorance", "conflict"]
-    agreement: float
-    context: float
-    class_trust: float
-    uncertainty_sensitivity: float
-    gate: Literal["dynamic", "static", "hybrid", "off"]
-    drop_uncertain: float
-    max_uncertainty: float
-    gated: Literal["drop", "mute"]
-    prune: bool
-    merge: bool
-    prune_ratio: float
-    consistency_radius: float
-    merge_radius: float
-    refinement: Literal["prune-then-merge", "one-pass"]
-    ellipsoid_mass: float
-    shape: Literal["ellipsoid", "sphere", "point"]
-    distance: Literal["euclidean", "squared"]
-    clustering: Literal["cells", "kmeans++", "fps", "random"]
-    cluster_count: Literal["points", "total", "per-class"]
-    clusters: int
-    points_per_cluster: int
-    max_extent: float
-    kmeans_iterations: int
-    cell_size: float
-    merge_same_cell: bool
-    posterior: Literal["refined", "accumulate"]
-    sparsity: Literal["literal", "rescaled", "none"]
     min_range: float
     max_range: float
     temperature: float
     confusion: Sequence[Sequence[float]]
     label_strength: float
     label_neighbourhood: float
+    context: float
+    class_trust: float
+    clustering: Literal["cells", "kmeans++", "fps", "random"]
+    cell_size: float
+    merge_same_cell: bool
+    cluster_count: Literal["points", "total", "per-class"]
+    clusters: int
+    points_per_cluster: int
+    max_extent: float
+    kmeans_iterations: int
+    correlation: float
+    gate: Literal["dynamic", "static", "hybrid", "off"]
+    drop_uncertain: float
+    max_uncertainty: float
+    gated: Literal["drop", "mute"]
+    prune: bool
+    merge: bool
+    refinement: Literal["prune-then-merge", "one-pass"]
+    prune_ratio: float
+    consistency_radius: float
+    merge_radius: float
+    length_scale: float
+    uncertainty_sensitivity: float
+    reach_growth: float
+    prior: float
+    vote_correlation: float
+    ellipsoid_mass: float
+    shape: Literal["ellipsoid", "sphere", "point"]
+    distance: Literal["euclidean", "squared"]
+    resolution: float
     live_voxels: bool
+    posterior: Literal["refined", "accumulate"]
+    doubt: Literal["ignorance", "conflict"]
+    agreement: float
+    sparsity: Literal["literal", "rescaled", "none"]
     seed: int
     threads: int
 
 @final
 class Config:
-    """Parameters of a map. Never changes; `replace` makes another."""
+    """Parameters of a map. Never changes; `replace` makes another.
+
+    Keywords and attributes have no records: `kernel.length_scale` of a configuration file is `Config(length_scale=0.2)`.
+    """
 
     def __new__(
         cls,
@@ -104,47 +109,69 @@ class Config:
     def presets() -> dict[str, str]:
         """Names of the presets, with what they are for."""
     @property
-    def resolution(self) -> float:
-        """Side of a voxel of the live view, metres (paper: r)."""
+    def min_range(self) -> float:
+        """Nearer returns are dropped. Unit: m."""
     @property
-    def length_scale(self) -> float:
-        """Kernel length, metres (paper: ℓ)."""
+    def max_range(self) -> float:
+        """Farther returns are dropped. Unit: m."""
     @property
-    def prior(self) -> float:
-        """Dirichlet prior per class (paper: α0)."""
+    def temperature(self) -> float:
+        """How overconfident the source of soft semantics is: p becomes p^(1/T), evidence becomes evidence/T; hard labels
+        have `label_strength` instead. Paper: T.
+        """
     @property
-    def correlation(self) -> float:
-        """Correlation ρ between the errors of a primitive's points: w points are w/(1 + ρ(w-1)) witnesses."""
+    def confusion(self) -> list[list[float]]:
+        """For every class that the source says, the shares of its evidence that go to each class; empty: it means what
+        it says. `e2bki calibrate` learns it.
+        """
     @property
-    def reach_growth(self) -> float:
-        """How much farther the kernel reaches for every 10 m of range, up to 50 m: the beams spread."""
+    def label_strength(self) -> float:
+        """Belief-to-ignorance ratio of a hard label when all its neighbours agree."""
     @property
-    def vote_correlation(self) -> float:
-        """As `correlation`, for a primitive's weight in the posterior: 1 counts every primitive once, 0 every point."""
-    @property
-    def doubt(self) -> Literal["ignorance", "conflict"]:
-        """What the semantic part of the uncertainty is."""
-    @property
-    def agreement(self) -> float:
-        """Independent witnesses that all primitives at a place are worth, for doubt = "conflict"."""
+    def label_neighbourhood(self) -> float:
+        """Side of the cubes in which a point's neighbours are counted. Unit: m."""
     @property
     def context(self) -> float:
         """Share of a point's opinion that comes from its neighbours in the scan."""
     @property
     def class_trust(self) -> float:
-        """How much less classes count whose points stand alone among others; 0: all the same."""
+        """How much less a class counts whose points stand alone among others; 0: all classes count the same."""
     @property
-    def uncertainty_sensitivity(self) -> float:
-        """Scale of the kernel's reach ℓβe^(1-u) (paper: β)."""
+    def clustering(self) -> Literal["cells", "kmeans++", "fps", "random"]:
+        """How a frame's points become primitives."""
+    @property
+    def cell_size(self) -> float:
+        """Side of the world-anchored cubes of `cells`. Unit: m."""
+    @property
+    def merge_same_cell(self) -> bool:
+        """Add a new primitive of `cells` to the one of its class already in its cube."""
+    @property
+    def cluster_count(self) -> Literal["points", "total", "per-class"]:
+        """What the number of clusters means."""
+    @property
+    def clusters(self) -> int:
+        """Clusters of a frame (`total`) or of each class (`per-class`). Paper: J."""
+    @property
+    def points_per_cluster(self) -> int:
+        """Mean size of a cluster (`points`). Unit: points."""
+    @property
+    def max_extent(self) -> float:
+        """Largest side of a cluster's bounding box; wider clusters and those that bridge a gap are split. Unit: m."""
+    @property
+    def kmeans_iterations(self) -> int:
+        """Most Lloyd iterations of K-means."""
+    @property
+    def correlation(self) -> float:
+        """Correlation ρ between the errors of a primitive's points: w points count as w/(1+ρ(w-1)) witnesses."""
     @property
     def gate(self) -> Literal["dynamic", "static", "hybrid", "off"]:
-        """Which primitives of a frame are too uncertain to keep (paper: U_thr)."""
+        """Which primitives of a frame are too uncertain to keep. Paper: U_thr."""
     @property
     def drop_uncertain(self) -> float:
-        """Share of a frame's most uncertain primitives dropped by the dynamic gate (paper: ũ)."""
+        """Share of a frame's most uncertain primitives that the dynamic gate stops. Paper: ũ."""
     @property
     def max_uncertainty(self) -> float:
-        """Largest uncertainty let through by the static gate."""
+        """Largest uncertainty that the static gate lets through."""
     @property
     def gated(self) -> Literal["drop", "mute"]:
         """What happens to a primitive that the gate stops."""
@@ -155,83 +182,67 @@ class Config:
     def merge(self) -> bool:
         """Make agreeing neighbours one primitive."""
     @property
-    def prune_ratio(self) -> float:
-        """How many times farther the pruned primitive was seen from (paper: ε)."""
-    @property
-    def consistency_radius(self) -> float:
-        """Neighbours within this radius must agree before they merge, metres (paper: d_L)."""
-    @property
-    def merge_radius(self) -> float:
-        """Agreeing neighbours within this radius merge, metres (paper: d_S)."""
-    @property
     def refinement(self) -> Literal["prune-then-merge", "one-pass"]:
         """Order of pruning and merging within a frame."""
     @property
+    def prune_ratio(self) -> float:
+        """How many times farther away the pruned primitive was seen from. Paper: ε."""
+    @property
+    def consistency_radius(self) -> float:
+        """Neighbours within this radius must agree before they merge. Unit: m. Paper: d_L."""
+    @property
+    def merge_radius(self) -> float:
+        """Agreeing neighbours within this radius merge. Unit: m. Paper: d_S."""
+    @property
+    def length_scale(self) -> float:
+        """Kernel length. Unit: m. Paper: ℓ."""
+    @property
+    def uncertainty_sensitivity(self) -> float:
+        """Scale of the kernel's reach ℓβe^(1-u). Paper: β."""
+    @property
+    def reach_growth(self) -> float:
+        """How much farther the kernel reaches for every 10 m of range, up to 50 m: beams spread."""
+    @property
+    def prior(self) -> float:
+        """Dirichlet prior per class. Paper: α0."""
+    @property
+    def vote_correlation(self) -> float:
+        """As `fusion.correlation`, for a primitive's weight in the posterior: 1 counts every primitive once, 0 every
+        point.
+        """
+    @property
     def ellipsoid_mass(self) -> float:
-        """Share of a Gaussian's mass inside its ellipsoid (paper: τ̃)."""
+        """Share of a Gaussian's mass inside its ellipsoid. Paper: τ̃."""
     @property
     def shape(self) -> Literal["ellipsoid", "sphere", "point"]:
         """Form of a primitive's ellipsoid."""
     @property
     def distance(self) -> Literal["euclidean", "squared"]:
-        """Length that the kernel takes for the distance to an ellipsoid (paper: d*)."""
+        """Length that the kernel takes for the distance to an ellipsoid. Paper: d*."""
     @property
-    def clustering(self) -> Literal["cells", "kmeans++", "fps", "random"]:
-        """How a frame's points become primitives."""
+    def resolution(self) -> float:
+        """Side of a voxel of the live view. Unit: m. Paper: r."""
     @property
-    def cluster_count(self) -> Literal["points", "total", "per-class"]:
-        """What the number of clusters means."""
-    @property
-    def clusters(self) -> int:
-        """Clusters of a frame (total) or of each class (per-class) (paper: J)."""
-    @property
-    def points_per_cluster(self) -> int:
-        """Mean points per cluster (points)."""
-    @property
-    def max_extent(self) -> float:
-        """Largest side of a cluster's bounding box, metres; wider ones and those that bridge a gap are split."""
-    @property
-    def kmeans_iterations(self) -> int:
-        """Most Lloyd iterations of K-means."""
-    @property
-    def cell_size(self) -> float:
-        """Side of the world-anchored cubes of `cells`, metres."""
-    @property
-    def merge_same_cell(self) -> bool:
-        """Add a new primitive of `cells` to the one of its class already in its cube."""
+    def live_voxels(self) -> bool:
+        """Keep the voxel view up to date with every frame."""
     @property
     def posterior(self) -> Literal["refined", "accumulate"]:
         """Posterior from the refined set, or accumulated frame by frame."""
     @property
+    def doubt(self) -> Literal["ignorance", "conflict"]:
+        """Form of the semantic part of the uncertainty. Paper: u_sem."""
+    @property
+    def agreement(self) -> float:
+        """Independent witnesses that all primitives at a place are worth, with `doubt` = `conflict`."""
+    @property
     def sparsity(self) -> Literal["literal", "rescaled", "none"]:
-        """Form of the evidence-sparsity part of the uncertainty (paper: u_spa)."""
-    @property
-    def min_range(self) -> float:
-        """Nearer returns are dropped, metres."""
-    @property
-    def max_range(self) -> float:
-        """Farther returns are dropped, metres."""
-    @property
-    def temperature(self) -> float:
-        """How much surer of itself the source is than it is right: p becomes p^(1/T), evidence becomes evidence/T."""
-    @property
-    def confusion(self) -> list[list[float]]:
-        """For every class that the source says, the shares of its evidence that go to each class; [] for none."""
-    @property
-    def label_strength(self) -> float:
-        """Belief-to-ignorance ratio of a hard label when all its neighbours agree."""
-    @property
-    def label_neighbourhood(self) -> float:
-        """Side of the cube in which a hard label's neighbours are counted, metres."""
-    @property
-    def live_voxels(self) -> bool:
-        """Keep the voxel view up to date with every frame."""
+        """Form of the evidence-sparsity part of the uncertainty. Paper: u_spa."""
     @property
     def seed(self) -> int:
         """Seed of the random choices in clustering."""
     @property
     def threads(self) -> int:
-        """Threads to use; 0 = one per core."""
+        """Threads to use; 0: one per core."""
 
 @final
 class Classes:
@@ -350,6 +361,7 @@ class Timings:
     """Seconds spent in each stage of an insertion."""
 
     sanitise: float
+    context: float
     cluster: float
     fuse: float
     insert: float

@@ -103,7 +103,7 @@ impl Window {
         if self.frames.len() > self.options.window {
             self.frames.pop_front();
         }
-        let lattice = Lattice { resolution: self.config.resolution, planar: false, shift: 0 };
+        let lattice = Lattice { resolution: self.config.views.resolution, planar: false, shift: 0 };
         let bins = Bins::new(&self.frames, &frame.world_from_sensor.inverse(), &lattice, self.classes);
         let (places, truth, counts) = self.targets(frame, truth, &lattice);
         let mut rings = vec![0.0; places.len() * RINGS * self.classes];
@@ -112,7 +112,7 @@ impl Window {
             .zip(&places)
             .with_min_len(64)
             .for_each(|(rings, place)| bins.sum_rings(*place, rings));
-        let (resolution, prior) = (self.config.resolution, self.config.prior);
+        let (resolution, prior) = (self.config.views.resolution, self.config.kernel.prior);
         Ok(Sample { classes: self.classes, resolution, prior, rings, truth, counts })
     }
 
@@ -124,7 +124,7 @@ impl Window {
             let position = point.map(f64::from);
             let range = position.iter().map(|v| v * v).sum::<f64>().sqrt();
             let Some(place) = lattice.place(position) else { continue };
-            if (self.config.min_range..=self.config.max_range).contains(&range) && range > 0.0 {
+            if (self.config.input.min_range..=self.config.input.max_range).contains(&range) && range > 0.0 {
                 counts[*class as usize] += 1;
                 known.push(pack(place.voxel, *class));
             }

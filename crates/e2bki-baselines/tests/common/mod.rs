@@ -3,7 +3,6 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use e2bki::cluster::Rng;
 use e2bki::kernel::sparse_kernel;
@@ -120,10 +119,10 @@ pub fn kernel_map(
 ) -> Map {
     let classes = points.first().map_or(0, |p| p.belief.len());
     let furthest = points.iter().map(&reach).fold(0.0, f64::max);
-    let near = (furthest / config.resolution).ceil() as i64 + 1;
+    let near = (furthest / config.views.resolution).ceil() as i64 + 1;
     let mut map = Map::new();
-    for voxel in voxels_near(points, config.resolution, near, axes) {
-        let center = center_of(voxel, config.resolution);
+    for voxel in voxels_near(points, config.views.resolution, near, axes) {
+        let center = center_of(voxel, config.views.resolution);
         let mut sums = vec![0.0; classes];
         for point in points {
             let k = sparse_kernel(point.distance(center, axes), reach(point));
@@ -142,16 +141,4 @@ pub fn one_hot(point: &Seen, class: usize) -> f64 {
 
 pub fn classes(count: usize) -> ClassSet {
     ClassSet::from_names((0..count).map(|c| format!("class {c}"))).unwrap()
-}
-
-/// The folder with real data, if it is there.
-pub fn data(folder: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("E2BKI_DATA")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    let path = root.join(folder);
-    if !path.is_dir() {
-        println!("skipped: {} is not there (set E2BKI_DATA)", path.display());
-        return None;
-    }
-    Some(path)
 }

@@ -100,7 +100,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     let records = [
         named("network at first sight".into(), assess_network(&options.world, map.classes(), View::Voxel, &questions)),
-        of_map(format!("map, {} m voxels", map.config().resolution), View::Voxel)?,
+        of_map(format!("map, {} m voxels", map.config().views.resolution), View::Voxel)?,
         of_map("map, continuous".into(), View::Continuous)?,
     ];
 

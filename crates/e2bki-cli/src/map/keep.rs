@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, bail};
-use e2bki::{ClassSet, Config, Mapper};
+use e2bki::{ClassSet, Mapper};
 use e2bki_data::Dataset;
 
 use super::method::Map;
@@ -121,6 +121,6 @@ pub(crate) fn load(path: &Path, classes: &ClassSet, threads: usize) -> Result<(M
             classes.names().join(", ")
         );
     }
-    let map = file.load_as(Config { threads, ..header.config }, |_| true)?;
+    let map = file.load_as(header.config.with(|c| c.run.threads = threads), |_| true)?;
     Ok((map, header.sources))
 }

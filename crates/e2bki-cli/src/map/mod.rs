@@ -104,9 +104,9 @@ impl Options {
         if !method::is_ours(&self.method) {
             bail!("--onto goes on with a map of E2-BKI; leave --method out");
         }
-        let (map, sources) = keep::load(path, classes, config.threads)?;
+        let (map, sources) = keep::load(path, classes, config.run.threads)?;
         let asked = self.parameters.any() || self.max_range.is_some() || self.resolution.is_some();
-        let differs = |field: &&Field| field.key != "threads" && field.value(map.config()) != field.value(config);
+        let differs = |field: &&Field| field.key != "run.threads" && field.value(map.config()) != field.value(config);
         if let Some(field) = fields().iter().find(differs).filter(|_| asked) {
             bail!(
                 "{}: it was made with {} = {} and goes on so, not with {}; leave the parameters out",
@@ -122,7 +122,7 @@ impl Options {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut config = options.parameters.read()?;
-    for (key, value) in [("max_range", options.max_range), ("resolution", options.resolution)] {
+    for (key, value) in [("input.max_range", options.max_range), ("views.resolution", options.resolution)] {
         if let Some(value) = value {
             config.set_text(key, &value.to_string())?;
         }

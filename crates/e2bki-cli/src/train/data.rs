@@ -116,7 +116,7 @@ impl SourceArguments {
                 (drives.len(), JUDGED.min(self.images))
             };
             // Those that a fraction leaves out need not be looked at.
-            let kept = if train { Samples::chosen(images, self.fraction) } else { (0..images).collect() };
+            let kept = if train { Samples::subset(images, self.fraction) } else { (0..images).collect() };
             let bar = table::progress(kept.len(), "simulating");
             let mut drive = None;
             for number in kept {

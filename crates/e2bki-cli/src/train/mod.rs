@@ -20,13 +20,13 @@ use crate::table;
     e2bki train Rellis-3D --preset paper-rellis --out run --init mobilenet_v3_large.safetensors\n  \
     e2bki train kitti360 --preset paper-kitti360 --fraction 0.1 --out run\n  \
     e2bki map kitti360 --semantics run/network.safetensors\n\n\
-    DATASET is a folder with images and labels of pixels (its training and validation parts are used where it is divided,\n\
-    else every tenth image is held back), or simulated drives: rellis-like, offroad-like or kitti360-like. Interrupted\n\
-    training goes on when the same command is given again.")]
+    DATASET is a folder with images and pixel labels (its own training and validation split is used if there is one,\n\
+    else every tenth image is held out), or simulated drives: rellis-like, offroad-like or kitti360-like. The same\n\
+    command resumes interrupted training.")]
 pub(crate) struct Options {
     #[command(flatten)]
     source: data::SourceArguments,
-    /// Folder for checkpoint, network and report
+    /// Output folder for checkpoint, network and report
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
     /// Settings to start from: small, paper-rellis, paper-offroad or paper-kitti360
@@ -35,37 +35,37 @@ pub(crate) struct Options {
     /// Size of the images, as in 192x120
     #[arg(long, value_name = "WxH")]
     size: Option<String>,
-    /// Share of MobileNetV3-Large's channels
+    /// Width multiplier of MobileNetV3-Large
     #[arg(long, value_name = "SHARE")]
     width: Option<f64>,
-    /// Times every image is seen
+    /// Number of epochs
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
-    /// Images per step
+    /// Batch size
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
-    /// Step length at first
+    /// Initial learning rate
     #[arg(long, value_name = "RATE")]
     learning_rate: Option<f64>,
     /// Loss: log, digamma or mse
     #[arg(long, value_name = "NAME")]
     loss: Option<String>,
-    /// What makes outputs evidence: exp, softplus or relu
+    /// Evidence function: exp, softplus or relu
     #[arg(long, value_name = "NAME")]
     evidence: Option<String>,
-    /// Do not teach the network to be unsure of pixels without a class (sky, void)
+    /// Do not train the network to be uncertain at pixels without a class (sky, void)
     #[arg(long)]
     ignore_void: bool,
-    /// Seed of the first weights and of the order of images
+    /// Seed of the initial weights and of the order of images
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// First weights: a .safetensors file in torchvision's names, whole or backbone only
+    /// Pretrained weights: a .safetensors file with torchvision's names, whole network or backbone only
     #[arg(long, value_name = "FILE")]
     init: Option<PathBuf>,
-    /// Leave the network as it is after training: do not fit temperature and scale of evidence
+    /// Do not fit temperature and scale of evidence after training
     #[arg(long)]
     no_calibration: bool,
-    /// Write a report to look at: one HTML file [default: OUT/report.html]
+    /// Write a report as one HTML file [default: OUT/report.html]
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Write the numbers as JSON (- for standard output)
@@ -74,7 +74,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Which images are learned from, and from which weights on.
+    /// Training data and pretrained weights, as recorded in the checkpoint.
     fn source_record(&self) -> std::collections::BTreeMap<String, String> {
         let init = self.init.iter().map(|path| ("--init".to_string(), path.display().to_string()));
         self.source.record().into_iter().chain(init).collect()
@@ -153,29 +153,29 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             );
             bar.suspend(|| {
                 table::line(&row).ok();
-                if let Some(concern) = epoch.concern {
-                    eprintln!("warning: epoch {}: {concern}", epoch.number);
+                if let Some(warning) = epoch.warning {
+                    eprintln!("warning: epoch {}: {warning}", epoch.number);
                 }
             });
         },
     )?;
     bar.finish_and_clear();
-    if let Some(concern) = trainer.history().last().and_then(|epoch| epoch.concern) {
+    if let Some(warning) = trainer.history().last().and_then(|epoch| epoch.warning) {
         let (now, usual) = (trainer.options().learning_rate, TrainOptions::preset(&options.preset)?.learning_rate);
-        let other = match concern.wants_shorter_steps() {
+        let other = match warning.suggests_lower_learning_rate() {
             true if now > usual => usual,
             true => now / 10.0,
             false if now < usual => usual,
             false => now * 10.0,
         };
         eprintln!(
-            "warning: the network has learned little or nothing: {concern}. Try again with --learning-rate {other:e} \
+            "warning: the network has learned little or nothing: {warning}. Try again with --learning-rate {other:e} \
              (it was {now:e}), more --epochs or another --seed, and another --out"
         );
     }
 
     let mut weights: Weights = trainer.weights().clone();
-    weights.about_mut().note = options.source.note(&options.preset, trainer.options());
+    weights.metadata_mut().note = options.source.note(&options.preset, trainer.options());
     let calibrated = match options.no_calibration || data.validation.is_empty() {
         true => None,
         false => Some(calibrate(&mut weights, &data.validation)?),
@@ -201,7 +201,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// The run that was begun in the folder, or a new one.
 fn begin(options: &Options, settings: &TrainOptions, data: &data::Data, begun: Option<Trainer>) -> Result<Trainer> {
     if let Some(mut trainer) = begun {
-        let classes = &trainer.weights().about().classes;
+        let classes = &trainer.weights().metadata().classes;
         if *classes != data.classes {
             bail!(
                 "{} holds a run with the classes {}, the images have {}; give the same --classes, or another --out",
@@ -210,15 +210,15 @@ fn begin(options: &Options, settings: &TrainOptions, data: &data::Data, begun: O
                 data.classes.join(", ")
             );
         }
-        table::line(&format!("going on after epoch {} of {}", trainer.history().len(), settings.epochs))?;
+        table::line(&format!("resuming after epoch {} of {}", trainer.history().len(), settings.epochs))?;
         trainer.set_epochs(settings.epochs);
         return Ok(trainer);
     }
     let mut trainer = Trainer::new(settings.clone(), data.classes.clone(), &options.out)?;
     trainer.set_source(options.source_record());
     if let Some(path) = &options.init {
-        let taken = trainer.weights_mut().adopt(path)?;
-        table::line(&format!("{taken} parameters from {}", path.display()))?;
+        let loaded = trainer.weights_mut().load_pretrained(path)?;
+        table::line(&format!("{loaded} parameters from {}", path.display()))?;
     }
     Ok(trainer)
 }

@@ -83,7 +83,7 @@ impl Found<'_> {
 
     pub(super) fn write(&self, path: &Path) -> Result<()> {
         let about = format!(
-            "{} images learned from, {} held back; {} parameters",
+            "{} training images, {} validation images; {} parameters",
             self.data.train.len(),
             self.data.validation.len(),
             self.stored.len()
@@ -93,11 +93,11 @@ impl Found<'_> {
         page.table(&self.rows());
         page.section("Curves");
         page.drawing(&curves(self.trainer.history()).svg()?);
-        page.section("What it sees");
-        page.text("Image, true classes, found classes, uncertainty (dark: sure, bright: unsure).");
+        page.section("Predictions");
+        page.text("Image, ground truth, prediction, uncertainty (dark: certain, bright: uncertain).");
         let names = self.data.classes.iter().cloned().zip(self.data.colors.iter().copied()).collect();
         let picture = self.examples()?;
-        page.picture("Images it has not learned from", &picture, Some(&Legend::Classes(names)), None)?;
+        page.picture("Held-out images", &picture, Some(&Legend::Classes(names)), None)?;
         page.code("Settings", &serde_json::to_string_pretty(self.trainer.options())?, false);
         report::again(&mut page, None);
         report::write(&page, path)
@@ -114,10 +114,10 @@ impl Found<'_> {
         let mut picture =
             RgbImage::from_pixel(4 * (width + gap), chosen.len().max(1) as u32 * (height + gap), Rgb([255; 3]));
         for (row, sample) in chosen.iter().enumerate() {
-            let seen = segmenter.look(sample.image())?;
-            let found = seen.channels([width as usize, height as usize]);
+            let output = segmenter.segment(sample.image())?;
+            let found = output.argmax([width as usize, height as usize]);
             let color = |class: Option<usize>| class.and_then(|c| self.data.colors.get(c)).copied().unwrap_or([0; 3]);
-            let mut p = vec![0.0; seen.grid.channels];
+            let mut p = vec![0.0; output.grid.channels];
             let mut tile = |column: u32, value: &mut dyn FnMut(usize, u32, u32) -> [u8; 3]| {
                 let tile = RgbImage::from_fn(width, height, |x, y| Rgb(value((y * width + x) as usize, x, y)));
                 let (left, top) = (i64::from(column * (width + gap)), row as i64 * i64::from(height + gap));
@@ -126,7 +126,7 @@ impl Found<'_> {
             tile(0, &mut |_, x, y| sample.image().get_pixel(x, y).0);
             tile(1, &mut |at, _, _| color(sample.class(at)));
             tile(2, &mut |at, _, _| color(Some(usize::from(found[at]))));
-            tile(3, &mut |_, x, y| heat(f64::from(evidence_opinion(seen.grid.cell(x as usize, y as usize), &mut p))));
+            tile(3, &mut |_, x, y| heat(f64::from(evidence_opinion(output.grid.cell(x as usize, y as usize), &mut p))));
         }
         Ok(picture)
     }

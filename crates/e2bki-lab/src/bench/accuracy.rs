@@ -24,7 +24,7 @@ const VARIANTS: [(&str, &[(&str, &str)]); 7] = [
 pub(crate) fn run(input: &[LabelledFrame], classes: &ClassSet, threads: usize) -> Result<Value> {
     let mut entrants = Vec::new();
     for (name, settings) in VARIANTS {
-        let mut config = Config { threads, ..Config::default() };
+        let mut config = Config::default().with(|c| c.run.threads = threads);
         for (key, value) in settings {
             config.set_text(key, value)?;
         }

@@ -19,7 +19,7 @@ const APART_M: f64 = 150.0;
 
 /// Saves and loads a map of at least so many primitives.
 pub(super) fn store(scans: &[LabelledFrame], classes: &ClassSet, primitives: usize, repeats: usize) -> Result<Value> {
-    let mut map = Mapper::new(classes.clone(), Config { live_voxels: false, ..Config::default() })?;
+    let mut map = Mapper::new(classes.clone(), Config::default().with(|c| c.views.live_voxels = false))?;
     for i in 0.. {
         if map.len() >= primitives {
             break;

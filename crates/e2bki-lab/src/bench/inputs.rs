@@ -7,12 +7,22 @@ use e2bki::{ClassSet, Pose};
 use e2bki_eval::{LabelledFrame, Said};
 use e2bki_sim::{Drive, ErrorModel, Split, Standard};
 
+use crate::OpenSource;
 use crate::real::Recording;
 
-/// Full scans within 50 m: a dataset with a network's predictions or else its labels, or ten simulated HDL-64E scans.
-pub(crate) fn scans(folder: Option<&Path>) -> Result<(Vec<LabelledFrame>, ClassSet)> {
+/// Share of the training data that the simulated network had.
+const TRAINED_WITH: f64 = 0.3;
+/// Source of the semantics of simulated scans.
+pub(crate) const SIMULATED: &str = "simulated network, trained with 0.3 of the data";
+
+/// Full scans within 50 m: the first ten of a dataset, or ten simulated HDL-64E scans.
+pub(crate) fn scans(
+    folder: Option<&Path>,
+    semantics: &str,
+    open_source: OpenSource,
+) -> Result<(Vec<LabelledFrame>, ClassSet)> {
     if let Some(folder) = folder {
-        let recording = Recording::open(folder)?;
+        let recording = Recording::open(folder, semantics, open_source)?;
         let frames = (0..recording.len().min(10)).map(|i| recording.frame(i)).collect::<Result<Vec<_>>>()?;
         return Ok((frames, recording.classes().clone()));
     }
@@ -44,7 +54,7 @@ fn simulated(
     }
     let drive = Drive::new(options)?;
     let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
-    let network = ErrorModel::for_drive(&drive, 0.3)?;
+    let network = ErrorModel::for_drive(&drive, TRAINED_WITH)?;
     let mut inputs = Vec::new();
     for i in 0..frames {
         let frame = drive.frame(i);

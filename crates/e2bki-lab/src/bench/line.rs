@@ -59,7 +59,7 @@ pub(crate) fn run(frames: usize, threads: usize) -> Result<Value> {
 
 pub(super) fn map(threads: usize) -> Result<Mapper> {
     let classes = ClassSet::from_names((0..CLASSES).map(|c| format!("class {c}")))?;
-    Ok(Mapper::new(classes, Config { threads, ..Config::default() })?)
+    Ok(Mapper::new(classes, Config::default().with(|c| c.run.threads = threads))?)
 }
 
 /// Inserts the frame of one metre; returns the milliseconds it took.

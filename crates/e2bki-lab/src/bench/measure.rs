@@ -99,7 +99,7 @@ pub(super) fn frames(
     (preset, threads): (&str, usize),
     repeats: usize,
 ) -> Result<Value> {
-    let config = Config { threads, ..Config::preset(preset)? };
+    let config = Config::preset(preset)?.with(|c| c.run.threads = threads);
     let measured = Measured::new(input, classes, &config, repeats)?;
     let points = input.iter().map(|frame| frame.points.len()).sum::<usize>() / input.len().max(1);
     let mut rows =
@@ -142,7 +142,7 @@ pub(super) fn frames(
 
 /// A million continuous queries within 0.2 m of mapped points.
 pub(super) fn queries(input: &[LabelledFrame], classes: &ClassSet, threads: usize, repeats: usize) -> Result<Value> {
-    let mut map = Mapper::new(classes.clone(), Config { threads, ..Config::default() })?;
+    let mut map = Mapper::new(classes.clone(), Config::default().with(|c| c.run.threads = threads))?;
     for frame in input.iter().take(5) {
         map.insert(&frame.borrow())?;
     }

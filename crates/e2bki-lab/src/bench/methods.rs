@@ -15,7 +15,7 @@ use crate::table;
 const APART_M: f64 = 120.0;
 
 pub(super) fn run(input: &[LabelledFrame], classes: &ClassSet, threads: usize, repeats: usize) -> Result<Value> {
-    let config = Config { threads, ..Config::default() };
+    let config = Config::default().with(|c| c.run.threads = threads);
     let mut rows =
         vec![["method", "best ms", "median ms", "times E2-BKI", "MB per new scan"].map(str::to_string).to_vec()];
     let mut methods = Vec::new();

@@ -16,11 +16,18 @@ pub(super) const NAMES: [&str; 6] = ["cells", "kmeans", "view", "queries", "save
 
 /// Does a workload once, with one thread.
 pub(super) fn run(name: &str) -> Result<()> {
-    let view = Config { threads: 1, ..Config::default() };
-    let bare = Config { live_voxels: false, ..view.clone() };
+    let view = Config::default().with(|c| c.run.threads = 1);
+    let bare = view.clone().with(|c| c.views.live_voxels = false);
     match name {
         "cells" => drive(bare, 8).map(|_| ()),
-        "kmeans" => drive(Config { live_voxels: false, threads: 1, ..Config::preset("paper-rellis")? }, 4).map(|_| ()),
+        "kmeans" => drive(
+            Config::preset("paper-rellis")?.with(|c| {
+                c.views.live_voxels = false;
+                c.run.threads = 1;
+            }),
+            4,
+        )
+        .map(|_| ()),
         "view" => drive(view, 4).map(|_| ()),
         "queries" => {
             let map = drive(bare, 4)?;

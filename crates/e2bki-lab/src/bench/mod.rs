@@ -23,7 +23,8 @@ use e2bki_eval::LabelledFrame;
 use e2bki_sim::Standard;
 use serde_json::{Value, json};
 
-use crate::table;
+use crate::real::PREDICTIONS;
+use crate::{OpenSource, table};
 pub(crate) use measure::median;
 
 /// Measure the engine: time per stage, scaling, queries, memory
@@ -51,6 +52,10 @@ pub struct Options {
     /// A dataset folder (or SemanticKITTI sequence) for what needs full scans; simulated HDL-64E scans without it
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// With --data: source of the semantics, as in `e2bki map`; `ground-truth` maps the true labels
+    /// [default: labels:predictions]
+    #[arg(long, value_name = "SOURCE", requires = "data")]
+    semantics: Option<String>,
     /// Frames of the straight drive
     #[arg(long, default_value_t = 25_000)]
     frames: usize,
@@ -72,6 +77,20 @@ pub struct Options {
     /// Do one of the small workloads and nothing else (what `instructions` counts)
     #[arg(long, hide = true)]
     workload: Option<String>,
+}
+
+impl Options {
+    fn semantics(&self) -> &str {
+        self.semantics.as_deref().unwrap_or(PREDICTIONS)
+    }
+
+    /// What the scans are and where their semantics come from.
+    fn input(&self) -> Value {
+        match &self.data {
+            Some(folder) => json!({"data": folder, "semantics": self.semantics()}),
+            None => json!({"data": "simulated", "semantics": inputs::SIMULATED}),
+        }
+    }
 }
 
 const NAMES: [&str; 17] = [
@@ -101,7 +120,7 @@ const STORED: usize = 1_000_000;
 type Inputs = (Vec<LabelledFrame>, ClassSet);
 
 /// Runs the benchmarks that were asked for, prints their numbers and compares them with an earlier run's.
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &Options, open_source: OpenSource) -> Result<()> {
     if let Some(name) = &options.workload {
         return micro::run(name);
     }
@@ -113,9 +132,9 @@ pub fn run(options: &Options) -> Result<()> {
         only => only.iter().any(|wanted| wanted == name || wanted == "all"),
     };
     table::line(&machine::line(options.threads))?;
-    let bench = Bench { options, scans: OnceCell::new(), rellis: OnceCell::new() };
+    let bench = Bench { options, open_source, scans: OnceCell::new(), rellis: OnceCell::new() };
     let results = NAMES.into_iter().filter(wanted).map(|name| bench.run(name)).collect::<Result<Vec<Value>>>()?;
-    let record = json!({"machine": machine::describe(options.threads), "results": results});
+    let record = json!({"machine": machine::describe(options.threads), "input": options.input(), "results": results});
     if let Some(path) = &options.json {
         table::write_json(path, &record)?;
     }
@@ -128,13 +147,14 @@ pub fn run(options: &Options) -> Result<()> {
 /// Inputs that several benchmarks share, made when the first asks for them.
 struct Bench<'a> {
     options: &'a Options,
+    open_source: OpenSource,
     scans: OnceCell<Inputs>,
     rellis: OnceCell<Inputs>,
 }
 
 impl Bench<'_> {
     fn scans(&self) -> Result<&Inputs> {
-        kept(&self.scans, || inputs::scans(self.options.data.as_deref()))
+        kept(&self.scans, || inputs::scans(self.options.data.as_deref(), self.options.semantics(), self.open_source))
     }
 
     fn rellis(&self) -> Result<&Inputs> {
@@ -162,7 +182,10 @@ impl Bench<'_> {
             "decode" => match data {
                 Some(folder) => files::decode(folder, repeats),
                 None if self.options.only.iter().any(|only| only == name) => bail!("`decode` needs --data DIR"),
-                None => Ok(json!({"name": name, "left_out": "no --data"})),
+                None => {
+                    table::line("decode: left out, it needs --data DIR\n")?;
+                    Ok(json!({"name": name, "left_out": "no --data"}))
+                }
             },
             _ => {
                 let (input, classes) = self.scans()?;

@@ -22,7 +22,7 @@ const PER_PRIMITIVE: f64 = 400.0;
 const RECORD: f64 = 36.0;
 
 pub(super) fn run(scans: &[LabelledFrame], classes: &ClassSet, threads: usize, repeats: usize) -> Result<Value> {
-    let config = Config { threads, ..Config::default() };
+    let config = Config::default().with(|c| c.run.threads = threads);
     let measured = Measured::new(scans, classes, &config, repeats)?;
     let (bandwidth, peak) = (bandwidth(), peak());
     let of = |value: fn(&e2bki::FrameReport) -> usize| measured.median(|report| value(report) as f64);

@@ -81,7 +81,11 @@ fn steps(context: &mut Context, dataset: &Dataset, every: usize) -> Result<Vec<M
     let mut names = paper::ABLATION.iter().map(|(name, _)| *name);
     let mut name = || names.next().unwrap_or_default();
     let full = paper_config(dataset.stands_for, context.options.threads)?;
-    let bare = Config { merge: false, prune: false, shape: Shape::Sphere, ..full.clone() };
+    let bare = full.clone().with(|c| {
+        c.refinement.merge = false;
+        c.refinement.prune = false;
+        c.kernel.shape = Shape::Sphere;
+    });
     let mut methods = Vec::new();
     for baseline in [Baseline::SBki, Baseline::Ebs] {
         let mut method = Method::baseline(baseline, config.clone(), every);
@@ -89,10 +93,13 @@ fn steps(context: &mut Context, dataset: &Dataset, every: usize) -> Result<Vec<M
         methods.push(method);
     }
     for config in [
-        Config { clustering: Clustering::Fps, ..bare.clone() },
+        bare.clone().with(|c| c.clustering.method = Clustering::Fps),
         bare.clone(),
-        Config { shape: Shape::Ellipsoid, ..bare.clone() },
-        Config { shape: Shape::Ellipsoid, merge: true, ..bare },
+        bare.clone().with(|c| c.kernel.shape = Shape::Ellipsoid),
+        bare.with(|c| {
+            c.kernel.shape = Shape::Ellipsoid;
+            c.refinement.merge = true;
+        }),
         full.clone(),
     ] {
         let mut method = Method::ours(name(), config, every);
@@ -114,16 +121,16 @@ fn without(config: &Config, every: usize) -> Vec<Method> {
     let mut methods = vec![Method::ours(OURS, config.clone(), every), variance];
     let base = || config.clone();
     for (name, config) in [
-        ("spheres", Config { shape: Shape::Sphere, ..base() }),
-        ("points", Config { shape: Shape::Point, ..base() }),
-        ("no pruning", Config { prune: false, ..base() }),
-        ("merging by distance too", Config { merge: true, ..base() }),
-        ("no merging within a cube", Config { merge_same_cell: false, ..base() }),
-        ("no uncertainty gate", Config { gate: Gate::Off, ..base() }),
-        ("posterior accumulated by frame", Config { posterior: Posterior::Accumulate, ..base() }),
-        ("K-means++", Config { clustering: Clustering::KMeans, ..base() }),
-        ("FPS", Config { clustering: Clustering::Fps, ..base() }),
-        ("random centres", Config { clustering: Clustering::Random, ..base() }),
+        ("spheres", base().with(|c| c.kernel.shape = Shape::Sphere)),
+        ("points", base().with(|c| c.kernel.shape = Shape::Point)),
+        ("no pruning", base().with(|c| c.refinement.prune = false)),
+        ("merging by distance too", base().with(|c| c.refinement.merge = true)),
+        ("no merging within a cube", base().with(|c| c.clustering.merge_same_cell = false)),
+        ("no uncertainty gate", base().with(|c| c.fusion.gate = Gate::Off)),
+        ("posterior accumulated by frame", base().with(|c| c.views.posterior = Posterior::Accumulate)),
+        ("K-means++", base().with(|c| c.clustering.method = Clustering::KMeans)),
+        ("FPS", base().with(|c| c.clustering.method = Clustering::Fps)),
+        ("random centres", base().with(|c| c.clustering.method = Clustering::Random)),
     ] {
         methods.push(Method::ours(name, config, every));
     }

@@ -1,7 +1,6 @@
 //! Clustering strategy by number of clusters.
 
 use anyhow::Result;
-use e2bki::Config;
 use e2bki::config::{ClusterCount, Clustering};
 use e2bki_eval::plot::{Figure, Panel, Series};
 use e2bki_eval::{Record, Table, View, decimals, percent};
@@ -25,12 +24,16 @@ pub(super) fn figure(context: &mut Context) -> Result<()> {
         let mut methods = Vec::new();
         for (name, clustering) in STRATEGIES {
             for clusters in COUNTS {
-                let config = Config { clustering, clusters, cluster_count: ClusterCount::Total, ..base.clone() };
+                let config = base.clone().with(|c| {
+                    c.clustering.method = clustering;
+                    c.clustering.clusters = clusters;
+                    c.clustering.count = ClusterCount::Total;
+                });
                 methods.push(Method::ours(name, config, dataset.every()).with("clusters", clusters));
             }
         }
         for cell_size in CELLS {
-            let config = Config { cell_size, ..context.config() };
+            let config = context.config().with(|c| c.clustering.cell_size = cell_size);
             methods.push(Method::ours("cells", config, dataset.every()).with("cell_size", cell_size));
         }
         let study = Study { dataset: &dataset, methods: &methods, views: &[View::Voxel], compare: false };

@@ -11,10 +11,11 @@ use e2bki_view::{Legend, Report};
 use image::RgbImage;
 
 use super::Options;
-use super::dataset::{Dataset, Simulation};
+use super::dataset::{Dataset, Part, Simulation};
 use super::look::Look;
 use super::state::State;
-use crate::{OpenNetwork, report, table};
+use crate::real::PREDICTIONS;
+use crate::{OpenSource, report, table};
 
 /// Frames of a simulated drive.
 const FRAMES: usize = 100;
@@ -24,7 +25,7 @@ const FRAMES_FULL: usize = 400;
 pub(super) struct Context {
     pub(super) options: Options,
     pub(super) state: State,
-    open_network: OpenNetwork,
+    open_source: OpenSource,
     name: &'static str,
     records: Vec<Record>,
     markdown: String,
@@ -32,14 +33,14 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn open(options: &Options, open_network: OpenNetwork, name: &'static str, about: &str) -> Result<Self> {
+    pub(super) fn open(options: &Options, open_source: OpenSource, name: &'static str, about: &str) -> Result<Self> {
         std::fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
         let state = State::open(&options.out)?;
         let report = Report::new(&format!("e2bki experiment {name}"), about);
         Ok(Self {
             options: options.clone(),
             state,
-            open_network,
+            open_source,
             name,
             records: Vec::new(),
             markdown: String::new(),
@@ -55,7 +56,14 @@ impl Context {
     /// The datasets to use: the folder that was given, or stand-ins for these.
     pub(super) fn datasets(&self, standards: &[Standard]) -> Result<Vec<Dataset>> {
         if let Some(folder) = &self.options.data {
-            return Ok(vec![Dataset::folder(folder, self.options.frames, self.options.held_out)?]);
+            let part = Part {
+                name: None,
+                folder: folder.clone(),
+                semantics: self.options.semantics.clone().unwrap_or_else(|| PREDICTIONS.into()),
+                frames: 0..self.options.frames.unwrap_or(usize::MAX),
+                held_out: self.options.held_out,
+            };
+            return Ok(vec![self.part(part)?]);
         }
         standards.iter().map(|standard| self.simulated(*standard, Split::Test, &self.options.network)).collect()
     }
@@ -73,17 +81,22 @@ impl Context {
 
     /// How drives are simulated.
     pub(super) fn simulation(&self) -> Simulation<'_> {
-        Simulation { columns: self.options.columns, out: &self.options.out, open_network: self.open_network }
+        Simulation { columns: self.options.columns, out: &self.options.out, open_source: self.open_source }
+    }
+
+    /// Some frames of a dataset folder.
+    pub(super) fn part(&self, part: Part) -> Result<Dataset> {
+        Dataset::part(part, self.open_source)
     }
 
     /// A configuration with the threads that were asked for.
     pub(super) fn config(&self) -> Config {
-        Config { threads: self.options.threads, ..Config::default() }
+        Config::default().with(|c| c.run.threads = self.options.threads)
     }
 
     /// What the other methods share with ours (kernel length, β, gate, input) as their papers have it.
     pub(super) fn their_config(&self) -> Result<Config> {
-        Ok(Config { threads: self.options.threads, ..Config::preset("paper-urban")? })
+        Ok(Config::preset("paper-urban")?.with(|c| c.run.threads = self.options.threads))
     }
 
     /// Where to write a file of this experiment.

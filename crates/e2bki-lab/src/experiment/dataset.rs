@@ -5,19 +5,22 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use e2bki::{ClassSet, Pose};
+use e2bki_data::Format;
 use e2bki_eval::{Error, LabelledFrame, Said};
 use e2bki_sim::{Drive, Split, Standard};
 
 use super::cache::FrameCache;
 use super::disturb::miscalibrated;
 use super::look::{Look, Looker};
-use crate::OpenNetwork;
+use crate::OpenSource;
 use crate::real::Recording;
 
 /// Frames with ground truth, one at a time.
 pub(super) struct Dataset {
     /// Name in tables and records.
     pub(super) name: String,
+    /// Source of the semantics that are mapped, for records.
+    pub(super) semantics: String,
     /// Everything its frames depend on.
     pub(super) identity: String,
     pub(super) classes: ClassSet,
@@ -44,17 +47,17 @@ pub(super) struct Simulation<'a> {
     pub(super) columns: Option<usize>,
     /// Folder for finished frames.
     pub(super) out: &'a Path,
-    pub(super) open_network: OpenNetwork,
+    pub(super) open_source: OpenSource,
 }
 
 /// Some of the frames of a dataset folder.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
-    /// Name in tables and records.
-    pub(super) name: String,
+    /// Name in tables and records; that of the layout and the folder where not given.
+    pub(super) name: Option<String>,
     pub(super) folder: PathBuf,
-    /// Where the semantics come from, as `--semantics` has it; predictions or labels where not given.
-    pub(super) semantics: Option<&'static str>,
+    /// Source of the semantics, as `--semantics` takes it.
+    pub(super) semantics: String,
     /// The frames; numbers beyond the last are left out.
     pub(super) frames: Range<usize>,
     pub(super) held_out: bool,
@@ -72,13 +75,14 @@ impl Dataset {
         let mut options = standard.drives(split)[0].options;
         options.columns = simulation.columns.or(options.columns);
         let drive = Drive::new(options)?;
-        let looker = Looker::new(look, &drive, simulation.open_network)?;
+        let looker = Looker::new(look, &drive, simulation.open_source)?;
         let name = name_of(standard);
         let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
         let identity = format!("{name} {split:?} {} {}", look.identity()?, serde_json::to_string(&options)?);
         let cache = FrameCache::open(simulation.out, &identity, classes.len())?;
         Ok(Self {
             name: if *look == Look::default() { name.into() } else { format!("{name}, network {look}") },
+            semantics: look.describe(),
             identity: format!("{identity} {frames}"),
             classes,
             frames,
@@ -90,31 +94,23 @@ impl Dataset {
         })
     }
 
-    /// A dataset folder, at most so many frames of it; points within 50 m.
-    pub(super) fn folder(folder: &Path, most: Option<usize>, held_out: bool) -> Result<Self> {
-        let short = folder.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned());
-        Self::part(Part {
-            name: format!("SemanticKITTI {short}{}", if held_out { ", held out" } else { "" }),
-            folder: folder.into(),
-            semantics: None,
-            frames: 0..most.unwrap_or(usize::MAX),
-            held_out,
-        })
-    }
-
     /// Some frames of a dataset folder; points within 50 m.
-    pub(super) fn part(part: Part) -> Result<Self> {
-        let recording = match part.semantics {
-            Some(semantics) => Recording::with_semantics(&part.folder, semantics.parse()?)?,
-            None => Recording::open(&part.folder)?,
-        };
+    pub(super) fn part(part: Part, open_source: OpenSource) -> Result<Self> {
+        let recording = Recording::open(&part.folder, &part.semantics, open_source)?;
         let frames = part.frames.start..part.frames.end.min(recording.len());
-        let Part { name, folder, held_out, .. } = &part;
-        let semantics = part.semantics.unwrap_or_default();
+        let Part { name, folder, held_out, semantics, .. } = &part;
         let identity = format!("{} {semantics} {frames:?} {held_out} {}", folder.display(), recording.identity()?);
+        let name = match name {
+            Some(name) => name.clone(),
+            None => {
+                let short = folder.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned());
+                format!("{} {short}{}", title(recording.format()), if *held_out { ", held out" } else { "" })
+            }
+        };
         Ok(Self {
-            name: name.clone(),
+            name,
             identity,
+            semantics: semantics.clone(),
             classes: recording.classes().clone(),
             frames: frames.len(),
             max_range_m: 50.0,
@@ -186,9 +182,20 @@ impl Dataset {
                 Ok((Self::simulated(standard, Split::Train, &Look::default(), frames, simulation)?, 1))
             }
             // Held out: the frames that are mapped may be learned from. Otherwise there is nothing else to learn from.
-            (Source::Folder { part, .. }, _) => Ok((Self::part(part.clone())?, self.every())),
+            (Source::Folder { part, .. }, _) => Ok((Self::part(part.clone(), simulation.open_source)?, self.every())),
             (Source::Simulated { .. }, None) => anyhow::bail!("a simulated drive without its standard set"),
         }
+    }
+}
+
+/// Name of a layout in tables.
+fn title(format: Format) -> &'static str {
+    match format {
+        Format::Rellis3d => "RELLIS-3D",
+        Format::Kitti360 => "KITTI-360",
+        Format::SemanticKitti => "SemanticKITTI",
+        Format::PandaSet => "PandaSet",
+        other => other.name(),
     }
 }
 

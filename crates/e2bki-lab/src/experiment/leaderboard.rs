@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use e2bki_eval::plot::{Figure, Panel, Series};
 use e2bki_eval::{DASH, Record, Table, View, decimals, percent};
 use e2bki_sim::{Split, Standard};
@@ -31,7 +31,7 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
             context.note(&format!(
                 "{}: {OURS_CALIBRATED} has temperature {}, label strength {} and a confusion of classes learned where ConvBKI \
                  learns.",
-                dataset.name, config.temperature, config.label_strength
+                dataset.name, config.input.temperature, config.input.label_strength
             ))?;
             methods.push(Method::ours(OURS_CALIBRATED, config, dataset.every()));
         }
@@ -53,12 +53,13 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
 
 /// The real frames that settings were chosen on, where they are there.
 pub(super) fn tuning_half(context: &mut Context) -> Result<Option<Dataset>> {
-    let part = real_parts(context).find(|part| part.frames.start > 0);
-    let first_half =
-        |part: Part| Part { name: format!("{}, first half", part.name), frames: 0..part.frames.start, ..part };
-    match part.map(first_half) {
-        Some(part) if part.folder.is_dir() => Ok(Some(Dataset::part(part)?)),
-        _ => Ok(None),
+    let part = real_parts(context)?.into_iter().find(|part| part.frames.start > 0);
+    match part {
+        Some(part) => {
+            let name = part.name.map(|name| format!("{name}, first half"));
+            Ok(Some(context.part(Part { name, frames: 0..part.frames.start, ..part })?))
+        }
+        None => Ok(None),
     }
 }
 
@@ -68,30 +69,39 @@ pub(super) fn datasets(context: &mut Context) -> Result<Vec<Dataset>> {
     for standard in SIMULATED {
         all.push(context.simulated(standard, Split::Test, &context.options.network)?);
     }
-    for part in real_parts(context) {
-        if part.folder.is_dir() {
-            all.push(Dataset::part(part)?);
-        } else {
-            context.note(&format!(
-                "{} is left out: {} is not there (give the data folder as --data or E2BKI_DATA).",
-                part.name,
-                part.folder.display()
-            ))?;
-        }
+    for part in real_parts(context)? {
+        all.push(context.part(part)?);
     }
     Ok(all)
 }
 
-fn real_parts(context: &Context) -> impl Iterator<Item = Part> + use<> {
+/// The real recordings in the data folder; says which are not there.
+fn real_parts(context: &mut Context) -> Result<Vec<Part>> {
+    if context.options.semantics.is_some() {
+        bail!("this experiment knows the semantics of its recordings; leave --semantics out");
+    }
     let root = context.options.data.clone().or_else(|| std::env::var_os("E2BKI_DATA").map(PathBuf::from));
-    let root = root.unwrap_or_else(|| PathBuf::from("../shared/data"));
-    REAL.into_iter().map(move |(name, folder, semantics, first)| Part {
-        name: name.into(),
+    let Some(root) = root else {
+        context.note("Real recordings are left out: give their folder as --data or E2BKI_DATA.")?;
+        return Ok(Vec::new());
+    };
+    let part = |(name, folder, semantics, first): (&str, &str, &str, usize)| Part {
+        name: Some(name.into()),
         folder: root.join(folder),
-        semantics: Some(semantics),
+        semantics: semantics.into(),
         frames: first..usize::MAX,
         held_out: true,
-    })
+    };
+    let (there, missing): (Vec<Part>, Vec<Part>) = REAL.into_iter().map(part).partition(|part| part.folder.is_dir());
+    if there.is_empty() {
+        let wanted: Vec<&str> = REAL.iter().map(|(_, folder, ..)| *folder).collect();
+        bail!("{} holds none of the recordings {}", root.display(), wanted.join(", "));
+    }
+    for part in missing {
+        let name = part.name.unwrap_or_default();
+        context.note(&format!("{name} is left out: {} is not there.", part.folder.display()))?;
+    }
+    Ok(there)
 }
 
 /// All records, one row each.

@@ -11,7 +11,7 @@ use e2bki_sim::{Drive, ErrorModel, SimFrame};
 use image::RgbImage;
 
 use super::state::key;
-use crate::{Network, OpenNetwork};
+use crate::{Network, OpenSource};
 
 /// Which network.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +54,14 @@ impl Look {
         }
     }
 
+    /// Source of the semantics, for records.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::Simulated(fraction) => format!("simulated network, trained with {fraction} of the data"),
+            Self::Trained(_) => format!("network {self}"),
+        }
+    }
+
     /// Everything that what it says depends on.
     pub(super) fn identity(&self) -> Result<String> {
         match self {
@@ -93,7 +101,7 @@ pub(super) enum Looker {
 }
 
 impl Looker {
-    pub(super) fn new(look: &Look, drive: &Drive, open: OpenNetwork) -> Result<Self> {
+    pub(super) fn new(look: &Look, drive: &Drive, open_source: OpenSource) -> Result<Self> {
         let path = match look {
             Look::Simulated(fraction) => {
                 return Ok(Self::Simulated(Box::new(ErrorModel::for_drive(drive, *fraction)?)));
@@ -103,7 +111,9 @@ impl Looker {
         if !path.is_file() {
             bail!("--network takes a fraction from 0.02 to 1 or a network's file; there is no file {}", path.display());
         }
-        let network = open(&path.to_string_lossy())?;
+        let Some(network) = open_source(&path.to_string_lossy())?.1 else {
+            bail!("--network takes a network's file (.safetensors or .onnx); {} is none", path.display());
+        };
         let classes = drive.classes().len();
         if network.channels() != classes || network.kind() != ValueKind::Evidence {
             bail!(

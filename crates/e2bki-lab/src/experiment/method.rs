@@ -80,7 +80,7 @@ impl Method {
 
     /// Everything its results depend on but the frames. Threads change times only.
     pub(super) fn identity(&self) -> String {
-        let config = Config { threads: 0, ..self.config.clone() }.to_toml();
+        let config = self.config.clone().with(|c| c.run.threads = 0).to_toml();
         let kind = match &self.kind {
             Kind::Ours => "ours".into(),
             Kind::Baseline(baseline) => baseline.name().into(),
@@ -118,8 +118,8 @@ pub(super) fn paper_config(stands_for: Option<Standard>, threads: usize) -> Resu
     let mut config = match stands_for {
         Some(Standard::RellisLike) => Config::preset("paper-rellis")?,
         Some(_) => Config::preset("paper-urban")?,
-        None => Config { cluster_count: e2bki::config::ClusterCount::Points, ..Config::preset("paper-urban")? },
+        None => Config::preset("paper-urban")?.with(|c| c.clustering.count = e2bki::config::ClusterCount::Points),
     };
-    config.threads = threads;
+    config.run.threads = threads;
     Ok(config)
 }

@@ -31,7 +31,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use e2bki_eval::Table;
 
-use crate::{OpenNetwork, table};
+use crate::{OpenSource, table};
 use context::Context;
 use registry::{EXPERIMENTS, Experiment};
 
@@ -48,6 +48,10 @@ pub struct Options {
     /// A SemanticKITTI sequence folder instead of simulated drives
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// With --data: source of the semantics, as in `e2bki map`; `ground-truth` maps the true labels
+    /// [default: labels:predictions]
+    #[arg(long, value_name = "SOURCE", requires = "data")]
+    semantics: Option<String>,
     /// With --data: map every second frame and ask at the points of the others
     #[arg(long, requires = "data")]
     held_out: bool,
@@ -79,7 +83,7 @@ pub struct Options {
 }
 
 /// Runs an experiment: prints its tables and writes its figures, tables and records to the folder `--out`.
-pub fn run(options: &Options, open_network: OpenNetwork) -> Result<()> {
+pub fn run(options: &Options, open_source: OpenSource) -> Result<()> {
     if options.name == "list" {
         return list();
     }
@@ -87,7 +91,7 @@ pub fn run(options: &Options, open_network: OpenNetwork) -> Result<()> {
     if options.frames == Some(0) {
         bail!("--frames is 0; give at least 1");
     }
-    let mut context = Context::open(options, open_network, experiment.name, experiment.about)?;
+    let mut context = Context::open(options, open_source, experiment.name, experiment.about)?;
     (experiment.run)(&mut context)?;
     context.finish()
 }

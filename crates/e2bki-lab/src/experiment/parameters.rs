@@ -30,8 +30,12 @@ pub(super) fn threshold(context: &mut Context) -> Result<()> {
         for threshold in THRESHOLDS {
             let default = context.config();
             // The dynamic rule drops the share above the threshold; the hybrid one drops 10 % and what is above it.
-            let drop_uncertain = if gate == Gate::Dynamic { 1.0 - threshold } else { default.drop_uncertain };
-            let config = Config { gate, drop_uncertain, max_uncertainty: threshold, ..default };
+            let drop_uncertain = if gate == Gate::Dynamic { 1.0 - threshold } else { default.fusion.drop_uncertain };
+            let config = default.with(|c| {
+                c.fusion.gate = gate;
+                c.fusion.drop_uncertain = drop_uncertain;
+                c.fusion.max_uncertainty = threshold;
+            });
             let method = Method::ours(name, config, dataset.every()).with("threshold", threshold);
             methods.push(method.with("gate", name));
         }

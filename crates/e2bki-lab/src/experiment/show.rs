@@ -18,7 +18,8 @@ pub(super) fn row_name(record: &Record) -> String {
 
 /// All scores of a comparison, with the paper's beside them.
 pub(super) fn scores(dataset: &Dataset, records: &[Record]) -> Table {
-    let held_out = dataset.held_out && dataset.name.contains("SemanticKITTI 08");
+    let held_out =
+        dataset.held_out && dataset.semantics == crate::real::PREDICTIONS && dataset.name.contains("SemanticKITTI 08");
     let beside = match dataset.stands_for {
         Some(standard) if records.iter().any(|r| r.view.is_planar()) => {
             format!("paper, real {}: mIoU / Acc / BS", paper::real_name(standard))

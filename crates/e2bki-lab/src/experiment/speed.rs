@@ -62,7 +62,12 @@ pub(super) fn resolution(context: &mut Context) -> Result<()> {
     let sides: &[f64] = if context.options.full { &[0.4, 0.2, 0.1, 0.05, 0.02, 0.01] } else { &[0.4, 0.2, 0.1, 0.05] };
     let dataset = context.dataset(Standard::RellisLike)?;
     let frames = mapped_frames(&dataset)?;
-    let vary = |config: Config, side: f64| Config { resolution: side, length_scale: side, ..config };
+    let vary = |config: Config, side: f64| {
+        config.with(|c| {
+            c.views.resolution = side;
+            c.kernel.length_scale = side;
+        })
+    };
     let ticks = sides.iter().map(|side| format!("{side} m")).collect();
     let of = |context: &Context, side: f64| -> Result<Vec<Method>> {
         let printed = paper_config(dataset.stands_for, context.options.threads)?;
@@ -96,10 +101,8 @@ pub(super) fn density(context: &mut Context) -> Result<()> {
         let thinned: Vec<LabelledFrame> =
             frames.iter().map(|frame| frame.filtered(dataset.classes.len(), keep)).collect();
         // As many points a cluster at any density, as the paper's fixed counts mean at full density.
-        let printed = Config {
-            cluster_count: e2bki::config::ClusterCount::Points,
-            ..paper_config(dataset.stands_for, context.options.threads)?
-        };
+        let printed = paper_config(dataset.stands_for, context.options.threads)?
+            .with(|c| c.clustering.count = e2bki::config::ClusterCount::Points);
         let mut group = Vec::new();
         for method in [
             Method::baseline(Baseline::SBki, context.their_config()?, 1),
@@ -167,6 +170,7 @@ fn time(context: &mut Context, dataset: &Dataset, frames: &[LabelledFrame], meth
         return Ok(record);
     }
     let mut record = Record::new(&dataset.name, &method.name, View::Voxel);
+    record.semantics = Some(dataset.semantics.clone());
     let mut rates = Vec::new();
     for run in 0..=RUNS {
         let mut entrant = method.entrant(&dataset.classes, false)?;

@@ -15,7 +15,7 @@ use crate::table;
 /// Maps held at once.
 const BATCH: usize = 24;
 /// Changes when results of the same inputs change.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " evaluation 2");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " evaluation 3");
 
 /// What to compare.
 pub(super) struct Study<'a> {
@@ -101,6 +101,7 @@ impl Context {
             let Some(method) = job.method else {
                 let mut record = assess_network(&dataset.name, &dataset.classes, job.view, &questions);
                 record.frames = dataset.frames;
+                record.semantics = Some(dataset.semantics.clone());
                 self.keep_answers(&truths_key(study, job.view), truths(&questions, job.view))?;
                 self.state.put(&job.key, &record)?;
                 continue;
@@ -108,6 +109,7 @@ impl Context {
             let Some(place) = batch.iter().position(|m| std::ptr::eq(*m, method)) else { continue };
             let (mut record, answers) = assess(&dataset.name, &entrants[place], job.view, &questions)?;
             record.frames = dataset.frames;
+            record.semantics = Some(dataset.semantics.clone());
             record.parameters = method.parameters.clone();
             if study.compare && has_common(job.view) {
                 self.keep_answers(&job.key, &answers.0)?;

@@ -62,11 +62,15 @@ impl Context {
                 paper::real_name(standard)
             ),
             None if dataset.held_out => format!(
-                "{}: {} scans, even ones mapped, asked at every labelled point of the odd ones within 50 m. ConvBKI \
-                 learned from the even scans.",
-                dataset.name, dataset.frames
+                "{}: {} scans, even ones mapped, asked at every labelled point of the odd ones within 50 m. Semantics: \
+                 {}. ConvBKI learned from the even scans.",
+                dataset.name, dataset.frames, dataset.semantics
             ),
-            None => format!("{}: {} scans, every {every}th mapped, all asked about.", dataset.name, dataset.frames),
+            None => format!(
+                "{}: {} scans, every {every}th mapped, all asked about. Semantics: {}. ConvBKI learned from the scans that \
+                 are mapped, which are among those asked about; --held-out keeps them apart.",
+                dataset.name, dataset.frames, dataset.semantics
+            ),
         };
         self.note(&text)
     }

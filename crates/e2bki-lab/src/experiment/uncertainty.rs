@@ -20,8 +20,8 @@ pub(super) fn figure(context: &mut Context) -> Result<()> {
     for dataset in leaderboard::datasets(context)? {
         let default = context.config();
         let variants = [
-            ("independent points", Config { correlation: 0.0, ..default.clone() }),
-            ("ignorance alone", Config { doubt: Doubt::Ignorance, ..default.clone() }),
+            ("independent points", default.clone().with(|c| c.fusion.correlation = 0.0)),
+            ("ignorance alone", default.clone().with(|c| c.views.doubt = Doubt::Ignorance)),
             (OURS, default),
         ];
         let mut shares = Vec::new();

@@ -1,7 +1,6 @@
 //! Not bought by inflation: our map held to the occupied volume of EBS's.
 
 use anyhow::Result;
-use e2bki::Config;
 use e2bki_baselines::Baseline;
 use e2bki_eval::{Record, Table, View, decimals, percent};
 
@@ -21,8 +20,8 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
         let mut methods = vec![ebs];
         for share in SHARES {
             let default = context.config();
-            let uncertainty_sensitivity = (share * default.uncertainty_sensitivity * 1e4).round() / 1e4;
-            let config = Config { uncertainty_sensitivity, ..default };
+            let uncertainty_sensitivity = (share * default.kernel.uncertainty_sensitivity * 1e4).round() / 1e4;
+            let config = default.with(|c| c.kernel.uncertainty_sensitivity = uncertainty_sensitivity);
             methods.push(Method::ours(OURS, config, every).with("β", uncertainty_sensitivity));
         }
         let study = Study { dataset: &dataset, methods: &methods, views: &[View::Voxel], compare: false };

@@ -1,4 +1,4 @@
-//! What a network wants to see and what its outputs mean: a small TOML file beside the model.
+//! A network's input and output, described in a small TOML file beside the model.
 
 use std::path::Path;
 
@@ -6,23 +6,23 @@ use e2bki_data::ValueKind;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, SegmentError};
-use crate::evidence::Activation;
+use crate::evidence::EvidenceFunction;
 
-/// A network's input and output, in words of a file.
+/// Description of a network's input and output.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Description {
-    /// How images become inputs.
+    /// Preprocessing of images.
     pub input: Input,
-    /// What the outputs mean.
+    /// Meaning of the outputs.
     pub output: Output,
 }
 
-/// How an image becomes the network's input: resized, its colours divided by 255, minus mean, divided by std.
+/// Preprocessing: the image is resized, its colours are divided by 255, normalised by mean and std.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Input {
-    /// Width and height; needed only where the model leaves them open.
+    /// Width and height; needed only if the model accepts any size.
     pub size: Option<[usize; 2]>,
     /// Subtracted, per channel in the order of the input.
     pub mean: [f32; 3],
@@ -30,13 +30,13 @@ pub struct Input {
     pub std: [f32; 3],
     /// Order of the colours.
     pub order: Order,
-    /// Order of the axes, of input and output alike.
+    /// Order of the axes of input and output.
     pub layout: Layout,
 }
 
 impl Default for Input {
     fn default() -> Self {
-        // The statistics of ImageNet, with which nearly everybody trains.
+        // ImageNet's statistics, the usual choice.
         Self {
             size: None,
             mean: [0.485, 0.456, 0.406],
@@ -67,19 +67,19 @@ pub enum Layout {
     Nhwc,
 }
 
-/// What the outputs mean.
+/// Meaning of the outputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Output {
-    /// Name of the output to use, where there are several.
+    /// Name of the output to use, if there are several.
     pub name: Option<String>,
     /// logits, probabilities, evidential-logits, evidence or dirichlet.
     pub kind: Kind,
-    /// How evidential logits become evidence: exp, softplus or relu.
-    pub activation: Activation,
-    /// What the channels mean: a space of label ids that the table of classes knows (`cityscapes`), or `classes`.
+    /// Evidence function of evidential logits: exp, softplus or relu.
+    pub activation: EvidenceFunction,
+    /// Meaning of the channels: a label space of the class table (`cityscapes`), or `classes`.
     pub ids: Option<String>,
-    /// How logits or probabilities of an ordinary network become uncertain.
+    /// Source of the uncertainty of a softmax network.
     pub uncertainty: Uncertainty,
     /// Outputs before softmax or exponential are divided by this.
     pub temperature: f32,
@@ -92,7 +92,7 @@ impl Default for Output {
         Self {
             name: None,
             kind: Kind::Logits,
-            activation: Activation::Exp,
+            activation: EvidenceFunction::Exp,
             ids: None,
             uncertainty: Uncertainty::Entropy,
             temperature: 1.0,
@@ -101,7 +101,7 @@ impl Default for Output {
     }
 }
 
-/// What one output value is.
+/// Kind of an output value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -110,7 +110,7 @@ pub enum Kind {
     Logits,
     /// After softmax.
     Probabilities,
-    /// Of an evidential network, before the function that makes them evidence.
+    /// Of an evidential network, before the evidence function.
     EvidentialLogits,
     /// Evidence e.
     Evidence,
@@ -118,14 +118,14 @@ pub enum Kind {
     Dirichlet,
 }
 
-/// How the outputs of an ordinary network become an opinion.
+/// Source of the uncertainty of a softmax network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Uncertainty {
     /// u is the entropy of the probabilities divided by ln C.
     #[default]
     Entropy,
-    /// Logits about their mean, divided by the temperature, are taken for the logarithm of evidence.
+    /// Logits minus their mean, divided by the temperature, are taken as log-evidence.
     Evidence,
 }
 
@@ -136,7 +136,7 @@ impl Description {
         Self::from_toml(&text).map_err(|what| SegmentError::model(path.display(), what))
     }
 
-    /// That of a model: the `.toml` file of the same name, if there is one.
+    /// Reads the description beside a model: the `.toml` file of the same name, if there is one.
     pub fn beside(model: &Path) -> Result<Option<Self>> {
         let path = model.with_extension("toml");
         if path.is_file() { Self::open(&path).map(Some) } else { Ok(None) }
@@ -156,7 +156,7 @@ impl Description {
 
     fn check(&self) -> std::result::Result<(), String> {
         let within = |field: &str, value: f32, low: f32, high: f32| {
-            let message = || format!("`{field}` is {value}; {low} to {high} is allowed");
+            let message = || format!("`{field}` is {value}; it must be between {low} and {high}");
             if (low..=high).contains(&value) { Ok(()) } else { Err(message()) }
         };
         for i in 0..3 {
@@ -170,7 +170,7 @@ impl Description {
         within("output.evidence_scale", self.output.evidence_scale, 1e-6, 1e6)
     }
 
-    /// What the values are once they are read: see [`Segmenter::look`](super::Segmenter::look).
+    /// Kind of the decoded values: see [`Segmenter::segment`](super::Segmenter::segment).
     pub fn value_kind(&self) -> ValueKind {
         match (self.output.kind, self.output.uncertainty) {
             (Kind::Logits, Uncertainty::Entropy) => ValueKind::Logits,

@@ -1,13 +1,13 @@
-//! Running networks: how images become inputs, what outputs mean, and any ONNX model on the CPU.
+//! Inference: preprocessing, decoding of outputs, and any ONNX model on the CPU.
 
+mod decode;
 mod description;
 #[cfg(feature = "onnx")]
 mod onnx;
-pub(crate) mod prepare;
-mod read;
+pub(crate) mod preprocess;
 mod segmenter;
 
 pub use description::{Description, Input, Kind, Layout, Order, Output, Uncertainty};
-pub use segmenter::{Seen, Segmenter};
+pub use segmenter::{Segmentation, Segmenter};
 
-pub(crate) use read::read_cell;
+pub(crate) use decode::decode_cell;

@@ -12,7 +12,7 @@ use tract_onnx::tract_hir::internal::{DimLike, Factoid};
 use super::description::{Description, Layout};
 use crate::error::{Result, SegmentError};
 
-/// Largest model that is read.
+/// Maximum size of a model.
 const MAX_BYTES: u64 = 2 << 30;
 
 /// The bytes of a model file.
@@ -24,7 +24,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(SegmentError::io("read", path))
 }
 
-/// A model that can be run.
+/// A runnable model.
 pub(super) struct Model {
     name: String,
     plan: Arc<TypedSimplePlan>,
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Model {
 impl Model {
     /// From the bytes of an ONNX file.
     pub(super) fn new(bytes: &[u8], description: &Description, name: &str) -> Result<Self> {
-        // The reader of models is not ours and may trip over what no exporter writes.
+        // The ONNX reader is a dependency, which may panic on malformed files.
         match catch_unwind(AssertUnwindSafe(|| Self::load(bytes, description, name))) {
             Ok(model) => model,
             Err(_) => Err(SegmentError::model(name, "the file is damaged, or uses ONNX in a way that cannot be run")),
@@ -57,8 +57,9 @@ impl Model {
         let unknown = unknown_operators(&model);
         if !unknown.is_empty() {
             return Err(bad(format!(
-                "it needs what the runner of models, tract, does not have: {}; export it without (a lower opset, or fixed \
-                 sizes, often does), or run it elsewhere and map its stored outputs (`--semantics logits:FOLDER`)",
+                "the ONNX runtime used here (tract) does not support these operators: {}; export the model without them (a \
+                 lower opset or fixed sizes often helps), or run it elsewhere and map its stored outputs (`--semantics \
+                 logits:FOLDER`)",
                 unknown.join(", ")
             )));
         }
@@ -76,7 +77,7 @@ impl Model {
             .and_then(|model| model.into_runnable())
             .map_err(|error| bad(format!("it does not take an input of {shape:?} numbers: {error:#}")))?;
         let mut model = Self { name: name.into(), plan, layout, size, channels: 0, output };
-        // One look at nothing finds out what comes out, and whether it can be used, before any image is read.
+        // A run on zeros reveals the shape of the output, and whether it can be used, before any image is read.
         model.channels = model.run(&vec![0.0; 3 * size[0] * size[1]])?.1[0];
         Ok(model)
     }
@@ -120,7 +121,7 @@ fn input_shape(layout: Layout, [width, height]: [usize; 2]) -> [usize; 4] {
     }
 }
 
-/// Number of the output to use.
+/// Index of the output to use.
 fn chosen_output(model: &InferenceModel, description: &Description) -> std::result::Result<usize, String> {
     let outlets = model.output_outlets().map_err(|error| format!("{error:#}"))?;
     let label = |outlet: &OutletId| {
@@ -134,7 +135,7 @@ fn chosen_output(model: &InferenceModel, description: &Description) -> std::resu
         .ok_or_else(|| format!("it has no output `{wanted}` (output.name), only {}", names.join(", ")))
 }
 
-/// Width and height of the input, by the model or else by the description.
+/// Width and height of the input, from the model or else from the description.
 fn input_size(model: &InferenceModel, description: &Description) -> std::result::Result<[usize; 2], String> {
     let fact = model.input_fact(0).map_err(|error| format!("{error:#}"))?;
     if let Some(kind) = fact.datum_type.concretize()

@@ -1,4 +1,4 @@
-//! A network that looks at images: weights of our own network, or any ONNX segmentation model.
+//! Segmentation of images by our own network or any ONNX model.
 
 use std::path::Path;
 
@@ -10,40 +10,40 @@ use image::RgbImage;
 use rayon::prelude::*;
 
 use super::description::{Description, Layout};
-use super::{prepare, read};
+use super::{decode, preprocess};
 use crate::error::{Result, SegmentError};
-use crate::network::{Maps, Sight, Weights};
+use crate::network::{InferenceNetwork, Tensor, Weights};
 
-/// A network ready to look at images of any size; they are resized to what it wants.
+/// A network ready to segment images of any size; they are resized to its input size.
 #[derive(Debug)]
 pub struct Segmenter {
     name: String,
-    engine: Engine,
+    engine: Backend,
     description: Description,
     size: [usize; 2],
     channels: usize,
 }
 
-/// What does the work.
+/// The network's runtime.
 #[derive(Debug)]
-enum Engine {
-    Own(Box<Sight>),
+enum Backend {
+    Own(Box<InferenceNetwork>),
     #[cfg(feature = "onnx")]
     Onnx(super::onnx::Model),
 }
 
-/// What a network says of an image.
+/// Output of a network for an image.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
-    /// Values of cells that together cover the image.
+pub struct Segmentation {
+    /// Values on a grid of cells that covers the image.
     pub grid: Grid,
-    /// What the values are: logits or probabilities of an ordinary network, evidence otherwise.
+    /// Kind of the values: logits or probabilities of a softmax network, evidence otherwise.
     pub kind: ValueKind,
 }
 
-impl Seen {
-    /// Strongest channel at every pixel of an image of this size, row by row: that of the cell the pixel's centre is in.
-    pub fn channels(&self, [width, height]: [usize; 2]) -> Vec<u16> {
+impl Segmentation {
+    /// The channel with the highest value at every pixel of an image of this size, row by row, by nearest neighbour.
+    pub fn argmax(&self, [width, height]: [usize; 2]) -> Vec<u16> {
         let cell = |at: usize, count: usize, size: usize| ((2 * at + 1) * count / (2 * size)).min(count - 1);
         let row_of = |row: usize| {
             let y = cell(row, self.grid.height, height);
@@ -53,8 +53,8 @@ impl Seen {
         (0..height).into_par_iter().flat_map_iter(row_of).collect()
     }
 
-    /// Means over cells × cells of the grid as half-precision numbers, with their shape: channels, height, width. The
-    /// form in which datasets keep outputs of networks.
+    /// The grid average-pooled by cells × cells in half precision, with its shape (channels, height, width): the form in
+    /// which datasets store network outputs.
     pub fn pooled_f16(&self, cells: usize) -> ([usize; 3], Vec<u8>) {
         let grid = &self.grid;
         let cells = cells.clamp(1, grid.width.min(grid.height));
@@ -71,26 +71,26 @@ impl Seen {
         ([grid.channels, height, width], bytes)
     }
 
-    /// Values between cells, for an image of this size.
+    /// Bilinear sampler for an image of this size.
     pub fn sampler(&self, size: [usize; 2]) -> Sampler<'_> {
         Sampler::new(&self.grid, size)
     }
 }
 
 impl Segmenter {
-    /// Opens weights of our own network (`.safetensors`), which know themselves what they are, or an ONNX model. A
-    /// description beside the file overrules what weights say; a model without one is taken to be of the usual kind.
+    /// Opens weights of our own network (`.safetensors`), which carry their description, or an ONNX model. A description
+    /// beside the file takes precedence; an ONNX model without one gets the default description.
     pub fn open(path: &Path) -> Result<Self> {
         Self::open_with(path, Description::beside(path)?)
     }
 
-    /// Opens a network with a description of its own.
+    /// Opens a network with the given description.
     pub fn open_with(path: &Path, description: Option<Description>) -> Result<Self> {
         let name = path.display().to_string();
         if path.extension().is_some_and(|e| e == "safetensors") {
             let mut weights = Weights::open(path)?;
             if let Some(description) = description {
-                weights.about_mut().description = description;
+                weights.metadata_mut().description = description;
             }
             return Self::from_weights(weights, &name);
         }
@@ -99,21 +99,21 @@ impl Segmenter {
         #[cfg(not(feature = "onnx"))]
         Err(SegmentError::model(
             name,
-            "this build runs our own networks (.safetensors) only; ONNX models need `--features onnx`",
+            "this build runs only our own networks (.safetensors); build with `--features onnx` for ONNX models",
         ))
     }
 
     /// Our own network; `name` is for messages.
     pub fn from_weights(weights: Weights, name: &str) -> Result<Self> {
-        let description = weights.about().description.clone();
+        let description = weights.metadata().description.clone();
         let Some(size) = description.input.size else {
-            return Err(SegmentError::model(name, "its description does not say which size images should have"));
+            return Err(SegmentError::model(name, "its description has no `input.size`"));
         };
         if description.input.layout != Layout::Nchw {
             return Err(SegmentError::model(name, "our own networks have `layout = \"nchw\"`"));
         }
-        let channels = weights.about().architecture.classes;
-        let engine = Engine::Own(Box::new(Sight::new(&weights)?));
+        let channels = weights.metadata().architecture.classes;
+        let engine = Backend::Own(Box::new(InferenceNetwork::new(&weights)?));
         Ok(Self { name: name.into(), engine, description, size, channels })
     }
 
@@ -122,7 +122,7 @@ impl Segmenter {
     pub fn from_onnx(bytes: &[u8], description: Description, name: &str) -> Result<Self> {
         let model = super::onnx::Model::new(bytes, &description, name)?;
         let (size, channels) = (model.size(), model.channels());
-        Ok(Self { name: name.into(), engine: Engine::Onnx(model), description, size, channels })
+        Ok(Self { name: name.into(), engine: Backend::Onnx(model), description, size, channels })
     }
 
     /// Width and height of its input.
@@ -135,21 +135,21 @@ impl Segmenter {
         &self.description
     }
 
-    /// Looks at an image.
-    pub fn look(&self, image: &RgbImage) -> Result<Seen> {
-        let input = prepare::values(image, self.size, &self.description.input);
+    /// Runs the network on an image.
+    pub fn segment(&self, image: &RgbImage) -> Result<Segmentation> {
+        let input = preprocess::values(image, self.size, &self.description.input);
         let (values, shape) = match &self.engine {
-            Engine::Own(network) => {
+            Backend::Own(network) => {
                 let [width, height] = self.size;
-                let out = network.look(&Maps { channels: 3, images: 1, height, width, values: input });
+                let out = network.forward(&Tensor { channels: 3, images: 1, height, width, values: input });
                 let shape = [out.channels, out.height, out.width];
                 (out.values, shape)
             }
             #[cfg(feature = "onnx")]
-            Engine::Onnx(model) => model.run(&input)?,
+            Backend::Onnx(model) => model.run(&input)?,
         };
-        let grid = read::grid(&values, shape, self.description.input.layout, &self.description.output);
-        Ok(Seen { grid, kind: self.description.value_kind() })
+        let grid = decode::grid(&values, shape, self.description.input.layout, &self.description.output);
+        Ok(Segmentation { grid, kind: self.description.value_kind() })
     }
 }
 
@@ -171,6 +171,6 @@ impl ImageSemantics for Segmenter {
     }
 
     fn look(&self, image: &RgbImage) -> std::result::Result<Grid, String> {
-        Segmenter::look(self, image).map(|seen| seen.grid).map_err(|error| error.to_string())
+        Segmenter::segment(self, image).map(|output| output.grid).map_err(|error| error.to_string())
     }
 }

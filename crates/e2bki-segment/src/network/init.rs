@@ -1,39 +1,40 @@
-//! Weights to start from.
+//! Weight initialisation.
 
 use std::collections::BTreeMap;
 
+use e2bki::random::{SPLIT_MIX_STEP, split_mix64};
+
 use super::plan::Plan;
-use super::weights::{About, Weights};
+use super::weights::{Metadata, Weights};
 use crate::error::{Result, SegmentError};
 
-/// Numbers that look like chance, the same on every machine (SplitMix64).
+/// Pseudo-random number generator (SplitMix64), the same on every machine.
 #[derive(Debug, Clone)]
-pub(crate) struct Chance(u64);
+pub(crate) struct Rng(u64);
 
-impl Chance {
+impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        let value = split_mix64(self.0);
+        self.0 = self.0.wrapping_add(SPLIT_MIX_STEP);
+        value
     }
 
-    /// From 0 to 1.
+    /// Uniform in [0, 1).
     pub(crate) fn uniform(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Mean 0, variance 1: the sum of twelve uniform numbers, near enough to normal.
+    /// Approximately normal, mean 0 and variance 1: the sum of twelve uniform numbers.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }
 
-    /// The numbers below `count` in some order.
-    pub(crate) fn order(&mut self, count: usize) -> Vec<usize> {
+    /// A random permutation of `0..count`.
+    pub(crate) fn permutation(&mut self, count: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..count).collect();
         for i in (1..count).rev() {
             all.swap(i, (self.next() % (i as u64 + 1)) as usize);
@@ -43,9 +44,9 @@ impl Chance {
 }
 
 impl Weights {
-    /// A network whose parameters are given by their names and shapes.
-    pub fn from_fn(about: About, mut values: impl FnMut(&str, &[usize]) -> Vec<f32>) -> Result<Self> {
-        let plan = Plan::new(about.architecture)?;
+    /// Weights given by a function of each parameter's name and shape.
+    pub fn from_fn(metadata: Metadata, mut values: impl FnMut(&str, &[usize]) -> Vec<f32>) -> Result<Self> {
+        let plan = Plan::new(metadata.architecture)?;
         let mut all = BTreeMap::new();
         for (name, shape) in plan.parameters() {
             let (given, expected) = (values(&name, &shape), shape.iter().product::<usize>());
@@ -54,13 +55,13 @@ impl Weights {
             }
             all.insert(name, given);
         }
-        Ok(Self::from_values(about, all))
+        Ok(Self::from_values(metadata, all))
     }
 
-    /// A network that knows nothing: convolutions by He's rule for their outputs, normalisations that change nothing.
-    pub fn fresh(about: About, seed: u64) -> Result<Self> {
-        let mut chance = Chance::new(seed);
-        Self::from_fn(about, |name, shape| {
+    /// Randomly initialised weights: Kaiming (fan-out) for convolutions, identity for batch normalisation.
+    pub fn random(metadata: Metadata, seed: u64) -> Result<Self> {
+        let mut rng = Rng::new(seed);
+        Self::from_fn(metadata, |name, shape| {
             let count: usize = shape.iter().product();
             match shape {
                 [outputs, inputs, height, width] => {
@@ -68,9 +69,9 @@ impl Weights {
                     let fan_out = if *inputs == 1 { height * width } else { outputs * height * width };
                     let last = name.contains("_classifier");
                     let deviation = if last { 0.01 } else { (2.0 / fan_out as f64).sqrt() };
-                    (0..count).map(|_| (deviation * chance.normal()) as f32).collect()
+                    (0..count).map(|_| (deviation * rng.normal()) as f32).collect()
                 }
-                // Of one axis: scales and variances of normalisations.
+                // One axis: scale and running variance of a normalisation.
                 _ if name.ends_with("running_var") || name.ends_with("weight") => vec![1.0; count],
                 _ => vec![0.0; count],
             }

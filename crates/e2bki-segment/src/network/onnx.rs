@@ -1,4 +1,4 @@
-//! The network as an ONNX file (operator set 13): normalisations folded into convolutions, outputs at the input's size.
+//! ONNX export (opset 13): normalisations folded into convolutions, outputs at the input's size.
 
 use prost::Message;
 use tract_onnx::pb::{
@@ -6,11 +6,11 @@ use tract_onnx::pb::{
     ValueInfoProto, attribute_proto::AttributeType, tensor_proto::DataType, tensor_shape_proto, type_proto,
 };
 
-use super::plan::{Bend, Block, LOW, Plan, Reach, Unit};
+use super::plan::{Activation, ConvNormActivation, Grouping, InvertedResidual, LOW_LEVEL, Plan};
 use super::weights::Weights;
 use crate::error::Result;
 
-/// The graph as it grows.
+/// The graph under construction.
 struct Writer<'a> {
     weights: &'a Weights,
     nodes: Vec<NodeProto>,
@@ -21,16 +21,17 @@ struct Writer<'a> {
 pub fn to_onnx(weights: &Weights, [width, height]: [usize; 2]) -> Result<Vec<u8>> {
     let plan = weights.plan()?;
     let mut w = Writer { weights, nodes: Vec::new(), constants: Vec::new() };
-    let (mut x, mut side) = (w.unit("image", &plan.stem), [plan.stem.shrunk(height), plan.stem.shrunk(width)]);
+    let (mut x, mut side) =
+        (w.conv("image", &plan.stem), [plan.stem.output_size(height), plan.stem.output_size(width)]);
     let mut low = (x.clone(), side);
     for (number, block) in plan.blocks.iter().enumerate() {
         x = w.block(&x, block);
-        side = side.map(|s| block.depthwise.shrunk(s));
-        if number == LOW {
+        side = side.map(|s| block.depthwise.output_size(s));
+        if number == LOW_LEVEL {
             low = (x.clone(), side);
         }
     }
-    let deep = w.unit(&x, &plan.last);
+    let deep = w.conv(&x, &plan.last);
     let out = w.head(&plan, &deep, &low.0, low.1);
     let classes = plan.architecture.classes;
     w.resize(&out, [classes, height, width], "logits");
@@ -123,12 +124,12 @@ impl Writer<'_> {
         shape: [usize; 4],
         bias: &[f32],
         weights: &[f32],
-        unit: Option<&Unit>,
+        conv: Option<&ConvNormActivation>,
     ) -> String {
         let w = self.constant(&format!("{name}.weight"), &shape, weights);
         let b = self.constant(&format!("{name}.bias"), &[shape[0]], bias);
-        let (stride, dilation, padding) = unit.map_or((1, 1, 0), |u| (u.stride, u.dilation, u.padding()));
-        let groups = unit.filter(|u| u.reach == Reach::Depthwise).map_or(1, |u| u.outputs);
+        let (stride, dilation, padding) = conv.map_or((1, 1, 0), |u| (u.stride, u.dilation, u.padding()));
+        let groups = conv.filter(|u| u.grouping == Grouping::Depthwise).map_or(1, |u| u.outputs);
         let attributes = vec![
             ints("kernel_shape", &shape[2..]),
             ints("strides", &[stride; 2]),
@@ -139,22 +140,22 @@ impl Writer<'_> {
         self.node("Conv", &[x, &w, &b], name, attributes)
     }
 
-    /// Convolution, with its normalisation folded in, and bend.
-    fn unit(&mut self, x: &str, unit: &Unit) -> String {
-        let of = |part: &str| self.values(&format!("{}.{part}", unit.norm));
+    /// Convolution with folded normalisation, then the activation.
+    fn conv(&mut self, x: &str, conv: &ConvNormActivation) -> String {
+        let of = |part: &str| self.values(&format!("{}.{part}", conv.norm));
         let (scale, shift, mean, variance) = (of("weight"), of("bias"), of("running_mean"), of("running_var"));
-        let factor: Vec<f32> = scale.iter().zip(&variance).map(|(s, v)| s / (v + unit.epsilon).sqrt()).collect();
-        let bias: Vec<f32> = (0..unit.outputs).map(|c| shift[c] - mean[c] * factor[c]).collect();
-        let mut weights = self.values(&unit.weight());
-        let row = weights.len() / unit.outputs;
+        let factor: Vec<f32> = scale.iter().zip(&variance).map(|(s, v)| s / (v + conv.epsilon).sqrt()).collect();
+        let bias: Vec<f32> = (0..conv.outputs).map(|c| shift[c] - mean[c] * factor[c]).collect();
+        let mut weights = self.values(&conv.weight());
+        let row = weights.len() / conv.outputs;
         for (row, factor) in weights.chunks_exact_mut(row).zip(&factor) {
             row.iter_mut().for_each(|w| *w *= factor);
         }
-        let y = self.convolution(x, &unit.convolution, unit.shape(), &bias, &weights, Some(unit));
-        match unit.bend {
-            Bend::Straight => y,
-            Bend::Relu => self.node("Relu", &[&y], &format!("{y}.relu"), Vec::new()),
-            Bend::HardSwish => {
+        let y = self.convolution(x, &conv.convolution, conv.shape(), &bias, &weights, Some(conv));
+        match conv.activation {
+            Activation::Identity => y,
+            Activation::Relu => self.node("Relu", &[&y], &format!("{y}.relu"), Vec::new()),
+            Activation::HardSwish => {
                 let gate = self.hard_sigmoid(&y);
                 self.node("Mul", &[&y, &gate], &format!("{y}.swish"), Vec::new())
             }
@@ -166,12 +167,12 @@ impl Writer<'_> {
         self.node("HardSigmoid", &[x], &format!("{x}.gate"), attributes)
     }
 
-    fn block(&mut self, x: &str, block: &Block) -> String {
+    fn block(&mut self, x: &str, block: &InvertedResidual) -> String {
         let mut y = match &block.expand {
-            Some(expand) => self.unit(x, expand),
+            Some(expand) => self.conv(x, expand),
             None => x.to_string(),
         };
-        y = self.unit(&y, &block.depthwise);
+        y = self.conv(&y, &block.depthwise);
         if let Some(squeeze) = &block.squeeze {
             let (name, c, s) = (&squeeze.name, squeeze.channels, squeeze.squeezed);
             let mean = self.node("GlobalAveragePool", &[&y], &format!("{name}.mean"), Vec::new());
@@ -182,11 +183,11 @@ impl Writer<'_> {
             };
             let hidden = layer(self, &mean, "fc1", [s, c, 1, 1]);
             let hidden = self.node("Relu", &[&hidden], &format!("{hidden}.relu"), Vec::new());
-            let drive = layer(self, &hidden, "fc2", [c, s, 1, 1]);
-            let gate = self.hard_sigmoid(&drive);
+            let pre_activation = layer(self, &hidden, "fc2", [c, s, 1, 1]);
+            let gate = self.hard_sigmoid(&pre_activation);
             y = self.node("Mul", &[&y, &gate], &format!("{name}.scaled"), Vec::new());
         }
-        y = self.unit(&y, &block.project);
+        y = self.conv(&y, &block.project);
         if block.residual {
             y = self.node("Add", &[&y, x], &format!("{y}.sum"), Vec::new());
         }
@@ -198,9 +199,9 @@ impl Writer<'_> {
         let mean = self.node("GlobalAveragePool", &[deep], "classifier.mean", Vec::new());
         let weights = self.values("classifier.scale.1.weight");
         let shape = [head, plan.last.outputs, 1, 1];
-        let drive = self.convolution(&mean, "classifier.scale.1", shape, &vec![0.0; head], &weights, None);
-        let gate = self.node("Sigmoid", &[&drive], "classifier.gate", Vec::new());
-        let x = self.unit(deep, &plan.head);
+        let pre_activation = self.convolution(&mean, "classifier.scale.1", shape, &vec![0.0; head], &weights, None);
+        let gate = self.node("Sigmoid", &[&pre_activation], "classifier.gate", Vec::new());
+        let x = self.conv(deep, &plan.head);
         let x = self.node("Mul", &[&x, &gate], "classifier.gated", Vec::new());
         let high = self.resize(&x, [head, side[0], side[1]], "classifier.high");
         let layer = |w: &mut Self, x: &str, name: &str, inputs: usize| {
@@ -212,7 +213,7 @@ impl Writer<'_> {
         self.node("Add", &[&low, &high], "classifier.sum", Vec::new())
     }
 
-    /// Bilinear, to so many channels, rows and columns.
+    /// Bilinear resize to the given channels, rows and columns.
     fn resize(&mut self, x: &str, [channels, height, width]: [usize; 3], output: &str) -> String {
         let sizes = format!("{output}.size");
         let values = [1, channels as i64, height as i64, width as i64];

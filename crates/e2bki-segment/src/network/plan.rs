@@ -1,90 +1,90 @@
-//! The network as a list of parts with the names of their parameters.
+//! The layout of the network: its layers and the names of their parameters.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, SegmentError};
 
-/// What kind of network.
+/// Hyperparameters of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Architecture {
     /// Number of classes.
     pub classes: usize,
-    /// Share of the channels of MobileNetV3-Large: 1 is the original.
+    /// Width multiplier of MobileNetV3-Large; 1 is the original.
     pub width: f64,
     /// Channels of the head.
     pub head: usize,
 }
 
 impl Architecture {
-    /// The original for so many classes, as torchvision has it.
+    /// The original, as in torchvision, with this many classes.
     pub fn full(classes: usize) -> Self {
         Self { classes, width: 1.0, head: 128 }
     }
 
-    /// A narrower one, quick to train and small to store.
+    /// A network with a width multiplier: quick to train and small to store.
     pub fn narrow(classes: usize, width: f64) -> Self {
         Self { classes, width, head: divisible(128.0 * width) }
     }
 
-    /// Checks the numbers.
+    /// Checks the ranges.
     pub fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(SegmentError::Request(what));
         if !(2..=1024).contains(&self.classes) {
-            return wrong(format!("a network of {} classes; 2 to 1024 are possible", self.classes));
+            return wrong(format!("{} classes; a network needs 2 to 1024", self.classes));
         }
         if !(0.1..=4.0).contains(&self.width) {
-            return wrong(format!("a network of width {}; 0.1 to 4 is possible", self.width));
+            return wrong(format!("width {}; it must be between 0.1 and 4", self.width));
         }
         if !(8..=1024).contains(&self.head) {
-            return wrong(format!("a head of {} channels; 8 to 1024 are possible", self.head));
+            return wrong(format!("a head of {} channels; it must have 8 to 1024", self.head));
         }
         Ok(())
     }
 }
 
-/// What follows a convolution's normalisation.
+/// Activation after the normalisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bend {
-    Straight,
+pub(crate) enum Activation {
+    Identity,
     Relu,
     HardSwish,
 }
 
-/// How a convolution connects channels.
+/// Grouping of a convolution's channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// 1×1.
+pub(crate) enum Grouping {
+    /// 1×1, one group.
     Pointwise,
-    /// Every channel by itself.
+    /// One group per channel.
     Depthwise,
-    /// All with all, over a neighbourhood.
-    Full,
+    /// k×k, one group.
+    Dense,
 }
 
-/// A convolution without bias, batch normalisation and bend.
+/// Convolution without bias, batch normalisation, activation.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Unit {
+pub(crate) struct ConvNormActivation {
     /// Name of the convolution's parameters.
     pub(crate) convolution: String,
-    /// Name of the normalisation's.
+    /// Name of the normalisation's parameters.
     pub(crate) norm: String,
-    pub(crate) reach: Reach,
+    pub(crate) grouping: Grouping,
     pub(crate) inputs: usize,
     pub(crate) outputs: usize,
     pub(crate) kernel: usize,
     pub(crate) stride: usize,
     pub(crate) dilation: usize,
-    pub(crate) bend: Bend,
+    pub(crate) activation: Activation,
     pub(crate) epsilon: f32,
-    /// Share of a batch's statistics in the running ones.
+    /// Momentum of the running statistics.
     pub(crate) momentum: f32,
 }
 
-impl Unit {
+impl ConvNormActivation {
     /// Shape of the convolution's weights: outputs, inputs per group, rows, columns.
     pub(crate) fn shape(&self) -> [usize; 4] {
-        let inputs = if self.reach == Reach::Depthwise { 1 } else { self.inputs };
+        let inputs = if self.grouping == Grouping::Depthwise { 1 } else { self.inputs };
         [self.outputs, inputs, self.kernel, self.kernel]
     }
 
@@ -92,8 +92,8 @@ impl Unit {
         (self.kernel - 1) / 2 * self.dilation
     }
 
-    /// Rows or columns after it.
-    pub(crate) fn shrunk(&self, side: usize) -> usize {
+    /// Output size along one side.
+    pub(crate) fn output_size(&self, side: usize) -> usize {
         (side + 2 * self.padding() - self.dilation * (self.kernel - 1) - 1) / self.stride + 1
     }
 
@@ -102,21 +102,21 @@ impl Unit {
     }
 }
 
-/// Squeeze and excitation: every channel scaled by what is in the whole image.
+/// Squeeze-and-excitation: every channel scaled by a function of its global average.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Squeeze {
+pub(crate) struct SqueezeExcitation {
     pub(crate) name: String,
     pub(crate) channels: usize,
     pub(crate) squeezed: usize,
 }
 
-/// An inverted residual.
+/// Inverted residual block.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Block {
-    pub(crate) expand: Option<Unit>,
-    pub(crate) depthwise: Unit,
-    pub(crate) squeeze: Option<Squeeze>,
-    pub(crate) project: Unit,
+pub(crate) struct InvertedResidual {
+    pub(crate) expand: Option<ConvNormActivation>,
+    pub(crate) depthwise: ConvNormActivation,
+    pub(crate) squeeze: Option<SqueezeExcitation>,
+    pub(crate) project: ConvNormActivation,
     pub(crate) residual: bool,
 }
 
@@ -124,14 +124,14 @@ pub(crate) struct Block {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     pub(crate) architecture: Architecture,
-    pub(crate) stem: Unit,
-    pub(crate) blocks: Vec<Block>,
-    pub(crate) last: Unit,
-    pub(crate) head: Unit,
+    pub(crate) stem: ConvNormActivation,
+    pub(crate) blocks: Vec<InvertedResidual>,
+    pub(crate) last: ConvNormActivation,
+    pub(crate) head: ConvNormActivation,
 }
 
-/// The block whose output, at an eighth of the image's size, goes to the head directly.
-pub(crate) const LOW: usize = 3;
+/// The block whose output, at 1/8 of the image's size, feeds the low-level classifier.
+pub(crate) const LOW_LEVEL: usize = 3;
 
 /// Inputs, kernel, expanded, outputs, squeeze, hard swish, stride, dilation.
 type Row = (usize, usize, usize, usize, bool, bool, usize, usize);
@@ -162,83 +162,98 @@ fn divisible(channels: f64) -> usize {
 }
 
 impl Plan {
-    /// The plan of a network.
+    /// The layout for an architecture.
     pub fn new(architecture: Architecture) -> Result<Self> {
         architecture.check()?;
         let adjusted = |channels: usize| divisible(channels as f64 * architecture.width);
-        let unit = |at: String, reach, (inputs, outputs), kernel, (stride, dilation), bend| Unit {
-            convolution: format!("{at}.0"),
-            norm: format!("{at}.1"),
-            reach,
-            inputs,
-            outputs,
-            kernel,
-            stride,
-            dilation,
-            bend,
-            epsilon: 1e-3,
-            momentum: 0.01,
-        };
+        let conv =
+            |at: String, grouping, (inputs, outputs), kernel, (stride, dilation), activation| ConvNormActivation {
+                convolution: format!("{at}.0"),
+                norm: format!("{at}.1"),
+                grouping,
+                inputs,
+                outputs,
+                kernel,
+                stride,
+                dilation,
+                activation,
+                epsilon: 1e-3,
+                momentum: 0.01,
+            };
         let first = adjusted(16);
-        let stem = unit("backbone.0".into(), Reach::Full, (3, first), 3, (2, 1), Bend::HardSwish);
+        let stem = conv("backbone.0".into(), Grouping::Dense, (3, first), 3, (2, 1), Activation::HardSwish);
         let mut blocks = Vec::new();
         for (number, (inputs, kernel, expanded, outputs, squeeze, swish, stride, dilation)) in
             BLOCKS.into_iter().enumerate()
         {
             let (inputs, expanded, outputs) = (adjusted(inputs), adjusted(expanded), adjusted(outputs));
-            let bend = if swish { Bend::HardSwish } else { Bend::Relu };
+            let activation = if swish { Activation::HardSwish } else { Activation::Relu };
             let mut part = 0;
             let mut next = || {
                 part += 1;
                 format!("backbone.{}.block.{}", number + 1, part - 1)
             };
-            let expand =
-                (expanded != inputs).then(|| unit(next(), Reach::Pointwise, (inputs, expanded), 1, (1, 1), bend));
-            let depthwise = unit(next(), Reach::Depthwise, (expanded, expanded), kernel, (stride, dilation), bend);
-            let squeeze = squeeze.then(|| Squeeze {
+            let expand = (expanded != inputs)
+                .then(|| conv(next(), Grouping::Pointwise, (inputs, expanded), 1, (1, 1), activation));
+            let depthwise =
+                conv(next(), Grouping::Depthwise, (expanded, expanded), kernel, (stride, dilation), activation);
+            let squeeze = squeeze.then(|| SqueezeExcitation {
                 name: next(),
                 channels: expanded,
                 squeezed: divisible((expanded / 4) as f64),
             });
-            let project = unit(next(), Reach::Pointwise, (expanded, outputs), 1, (1, 1), Bend::Straight);
-            blocks.push(Block { expand, depthwise, squeeze, project, residual: stride == 1 && inputs == outputs });
+            let project = conv(next(), Grouping::Pointwise, (expanded, outputs), 1, (1, 1), Activation::Identity);
+            blocks.push(InvertedResidual {
+                expand,
+                depthwise,
+                squeeze,
+                project,
+                residual: stride == 1 && inputs == outputs,
+            });
         }
         let deep = adjusted(160);
-        let last = unit(
+        let last = conv(
             format!("backbone.{}", BLOCKS.len() + 1),
-            Reach::Pointwise,
+            Grouping::Pointwise,
             (deep, 6 * deep),
             1,
             (1, 1),
-            Bend::HardSwish,
+            Activation::HardSwish,
         );
-        // The head is torch's own layers, with their own habits.
-        let head = Unit {
+        // The head uses PyTorch's default epsilon and momentum.
+        let head = ConvNormActivation {
             epsilon: 1e-5,
             momentum: 0.1,
-            ..unit("classifier.cbr".into(), Reach::Pointwise, (last.outputs, architecture.head), 1, (1, 1), Bend::Relu)
+            ..conv(
+                "classifier.cbr".into(),
+                Grouping::Pointwise,
+                (last.outputs, architecture.head),
+                1,
+                (1, 1),
+                Activation::Relu,
+            )
         };
         Ok(Self { architecture, stem, blocks, last, head })
     }
 
-    /// Channels at an eighth of the image's size.
+    /// Channels of the low-level features, at 1/8 of the image's size.
     pub(crate) fn low_channels(&self) -> usize {
-        self.blocks[LOW].project.outputs
+        self.blocks[LOW_LEVEL].project.outputs
     }
 
-    pub(crate) fn units(&self) -> impl Iterator<Item = &Unit> {
+    pub(crate) fn convs(&self) -> impl Iterator<Item = &ConvNormActivation> {
         std::iter::once(&self.stem)
             .chain(self.blocks.iter().flat_map(|b| b.expand.iter().chain([&b.depthwise, &b.project])))
             .chain([&self.last, &self.head])
     }
 
-    /// Names and shapes of everything that is learned or measured in training.
+    /// Names and shapes of all parameters and running statistics.
     pub fn parameters(&self) -> Vec<(String, Vec<usize>)> {
         let mut all = Vec::new();
-        for unit in self.units() {
-            all.push((unit.weight(), unit.shape().to_vec()));
+        for conv in self.convs() {
+            all.push((conv.weight(), conv.shape().to_vec()));
             for part in ["weight", "bias", "running_mean", "running_var"] {
-                all.push((format!("{}.{part}", unit.norm), vec![unit.outputs]));
+                all.push((format!("{}.{part}", conv.norm), vec![conv.outputs]));
             }
         }
         for squeeze in self.blocks.iter().filter_map(|b| b.squeeze.as_ref()) {

@@ -1,4 +1,4 @@
-//! Parameters by name, in safetensors files: our own, which say what they are, and torchvision's.
+//! Parameters by name, in safetensors files: our own, which carry metadata, and torchvision's.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,26 +12,26 @@ use super::plan::{Architecture, Plan};
 use crate::error::{Result, SegmentError};
 use crate::infer::{Description, Kind};
 
-/// Largest file of weights that is read.
+/// Maximum size of a weights file.
 const MAX_BYTES: u64 = 1 << 30;
-/// The key under which our files say what they are.
+/// The safetensors metadata key of our files.
 const KEY: &str = "e2bki";
 
-/// What a network is and how it wants to be used.
+/// Metadata of a network: architecture, classes, input and output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct About {
-    /// Its parts.
+pub struct Metadata {
+    /// Hyperparameters.
     pub architecture: Architecture,
     /// Names of the classes; empty where unknown.
     pub classes: Vec<String>,
-    /// How images become inputs and what the outputs mean.
+    /// Preprocessing of images and meaning of the outputs.
     pub description: Description,
-    /// Where it comes from.
+    /// Provenance.
     pub note: String,
 }
 
-/// Something else that is stored in a file of weights.
+/// An extra tensor stored in a weights file.
 pub(crate) struct Extra {
     pub(crate) name: String,
     pub(crate) kind: Dtype,
@@ -42,29 +42,29 @@ pub(crate) struct Extra {
 /// All parameters of a network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
-    about: About,
+    metadata: Metadata,
     values: BTreeMap<String, Vec<f32>>,
 }
 
 impl Weights {
-    /// From values by name, which must be those of the plan.
-    pub(super) fn from_values(about: About, values: BTreeMap<String, Vec<f32>>) -> Self {
-        Self { about, values }
+    /// From values by name, which must match the layout.
+    pub(super) fn from_values(metadata: Metadata, values: BTreeMap<String, Vec<f32>>) -> Self {
+        Self { metadata, values }
     }
 
-    /// What the network is.
-    pub fn about(&self) -> &About {
-        &self.about
+    /// The network's metadata.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
     }
 
-    /// What the network is, to be changed; its architecture stays what its parameters are.
-    pub fn about_mut(&mut self) -> &mut About {
-        &mut self.about
+    /// Mutable metadata; do not change the architecture, which must match the parameters.
+    pub fn metadata_mut(&mut self) -> &mut Metadata {
+        &mut self.metadata
     }
 
-    /// The plan.
+    /// The layout.
     pub fn plan(&self) -> Result<Plan> {
-        Plan::new(self.about.architecture)
+        Plan::new(self.metadata.architecture)
     }
 
     /// A parameter.
@@ -72,7 +72,7 @@ impl Weights {
         self.values.get(name).map(Vec::as_slice)
     }
 
-    /// A parameter to be changed; empty where there is none of that name.
+    /// A mutable parameter; empty if there is none of that name.
     pub(crate) fn get_mut(&mut self, name: &str) -> &mut [f32] {
         self.values.get_mut(name).map_or(&mut [], Vec::as_mut_slice)
     }
@@ -87,7 +87,7 @@ impl Weights {
         self.values.values().map(Vec::len).sum()
     }
 
-    /// Whether there are none; a network has some.
+    /// Whether there are no parameters.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -101,11 +101,11 @@ impl Weights {
     /// From the bytes of a safetensors file; `name` is for messages.
     pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Self> {
         let tensors = parse(bytes, name)?;
-        let about = match about(bytes, name)? {
-            Some(about) => about,
-            None => guessed(&tensors, name)?,
+        let metadata = match metadata(bytes, name)? {
+            Some(metadata) => metadata,
+            None => infer_metadata(&tensors, name)?,
         };
-        let plan = Plan::new(about.architecture)?;
+        let plan = Plan::new(metadata.architecture)?;
         let mut values = BTreeMap::new();
         for (parameter, shape) in plan.parameters() {
             let tensor = tensors
@@ -117,44 +117,44 @@ impl Weights {
             }
             values.insert(parameter.clone(), numbers(&tensor, &parameter, name)?);
         }
-        Ok(Self { about, values })
+        Ok(Self { metadata, values })
     }
 
-    /// Takes over the parameters of another network that fit, such as a backbone trained on ImageNet (`features.…` is
-    /// torchvision's name of `backbone.…`); returns how many were taken.
-    pub fn adopt(&mut self, path: &Path) -> Result<usize> {
+    /// Loads the parameters of another network that match by name and shape, such as a backbone pretrained on ImageNet
+    /// (torchvision calls it `features.…` instead of `backbone.…`); returns the number loaded.
+    pub fn load_pretrained(&mut self, path: &Path) -> Result<usize> {
         let bytes = read(path)?;
         let name = path.display().to_string();
         let tensors = parse(&bytes, &name)?;
-        let mut taken = 0;
+        let mut loaded = 0;
         for (parameter, shape) in self.plan()?.parameters() {
             let other = parameter.replacen("backbone.", "features.", 1);
             let Ok(tensor) = tensors.tensor(&parameter).or_else(|_| tensors.tensor(&other)) else { continue };
             if tensor.shape() == shape {
                 self.values.insert(parameter.clone(), numbers(&tensor, &parameter, &name)?);
-                taken += 1;
+                loaded += 1;
             }
         }
-        if taken == 0 {
-            return Err(SegmentError::model(name, "none of its parameters fits this network"));
+        if loaded == 0 {
+            return Err(SegmentError::model(name, "none of its parameters matches this network"));
         }
-        Ok(taken)
+        Ok(loaded)
     }
 
-    /// Whether all values are numbers.
+    /// Whether all values are finite.
     pub(crate) fn is_finite(&self) -> bool {
         self.values.values().flatten().all(|v| v.is_finite())
     }
 
-    /// The bytes of a file; `compact` stores halves, in half the room, but for parameters that halves cannot hold.
+    /// The bytes of a file; `compact` stores half precision, except for parameters out of its range.
     pub fn to_bytes(&self, compact: bool) -> Result<Vec<u8>> {
         self.to_bytes_with(compact, &[])
     }
 
-    /// The same with more in the file.
+    /// The same with extra tensors.
     pub(crate) fn to_bytes_with(&self, compact: bool, extra: &[Extra]) -> Result<Vec<u8>> {
         let plan = self.plan()?;
-        let about = serde_json::to_string(&self.about).map_err(|e| SegmentError::Request(e.to_string()))?;
+        let metadata = serde_json::to_string(&self.metadata).map_err(|e| SegmentError::Request(e.to_string()))?;
         let mut parts = Vec::new();
         for (name, shape) in plan.parameters() {
             let values = self.get(&name).unwrap_or(&[]);
@@ -176,10 +176,10 @@ impl Weights {
             let view = TensorView::new(extra.kind, vec![extra.count], &extra.bytes).map_err(failed)?;
             views.push((extra.name.as_str(), view));
         }
-        safetensors::serialize(views, Some([(KEY.to_string(), about)].into_iter().collect())).map_err(failed)
+        safetensors::serialize(views, Some([(KEY.to_string(), metadata)].into_iter().collect())).map_err(failed)
     }
 
-    /// Writes a file, whole or not at all.
+    /// Writes a file atomically.
     pub fn save(&self, path: &Path, compact: bool) -> Result<()> {
         crate::files::write(path, &self.to_bytes(compact)?)
     }
@@ -198,15 +198,15 @@ fn parse<'a>(bytes: &'a [u8], name: &str) -> Result<SafeTensors<'a>> {
         .map_err(|error| SegmentError::model(name, format!("not a whole safetensors file: {error}")))
 }
 
-fn about(bytes: &[u8], name: &str) -> Result<Option<About>> {
+fn metadata(bytes: &[u8], name: &str) -> Result<Option<Metadata>> {
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| SegmentError::model(name, error))?;
     let Some(text) = metadata.metadata().as_ref().and_then(|all| all.get(KEY)) else { return Ok(None) };
-    let what = |error: serde_json::Error| SegmentError::model(name, format!("what it says of itself: {error}"));
+    let what = |error: serde_json::Error| SegmentError::model(name, format!("bad metadata `{KEY}`: {error}"));
     serde_json::from_str(text).map(Some).map_err(what)
 }
 
-/// What a file of another program is, by the shapes of its parameters.
-fn guessed(tensors: &SafeTensors<'_>, name: &str) -> Result<About> {
+/// Metadata of a file of another program, inferred from the shapes of its parameters.
+fn infer_metadata(tensors: &SafeTensors<'_>, name: &str) -> Result<Metadata> {
     let outputs = |parameter: &str| {
         tensors.tensor(parameter).ok().and_then(|t| t.shape().first().copied()).ok_or_else(|| {
             SegmentError::model(name, format!("not an LRASPP MobileNetV3-Large: `{parameter}` is missing"))
@@ -217,13 +217,13 @@ fn guessed(tensors: &SafeTensors<'_>, name: &str) -> Result<About> {
     let widths = [1.0, 0.75, 0.5, 0.35, 0.25].map(|width| Architecture { classes, width, head });
     let fits = |architecture: &Architecture| Plan::new(*architecture).is_ok_and(|plan| plan.last.outputs == deep);
     let Some(architecture) = widths.into_iter().find(fits) else {
-        return Err(SegmentError::model(name, format!("a backbone that ends in {deep} channels is not known")));
+        return Err(SegmentError::model(name, format!("unknown backbone: it ends in {deep} channels")));
     };
     let mut description = Description::default();
-    // Torchvision's are ordinary networks; a description beside the file may say otherwise.
+    // Torchvision's networks are not evidential; a description beside the file may say otherwise.
     description.output.kind = Kind::Logits;
     description.input.size = Some([512, 384]);
-    Ok(About { architecture, classes: Vec::new(), description, note: "weights of another program".into() })
+    Ok(Metadata { architecture, classes: Vec::new(), description, note: "weights of another program".into() })
 }
 
 fn numbers(tensor: &TensorView<'_>, parameter: &str, name: &str) -> Result<Vec<f32>> {
@@ -236,7 +236,7 @@ fn numbers(tensor: &TensorView<'_>, parameter: &str, name: &str) -> Result<Vec<f
         }
     };
     if values.iter().any(|v| !v.is_finite()) {
-        return Err(SegmentError::model(name, format!("parameter `{parameter}` holds values that are not numbers")));
+        return Err(SegmentError::model(name, format!("parameter `{parameter}` holds NaN or infinite values")));
     }
     Ok(values)
 }

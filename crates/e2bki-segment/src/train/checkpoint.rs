@@ -1,4 +1,4 @@
-//! A training run on disk: weights that any command can use, and beside them what is needed to go on.
+//! Checkpoints: weights that any command can use, and the optimiser state needed to resume.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +23,7 @@ struct State {
     history: Vec<Epoch>,
 }
 
-/// What is read back.
+/// The contents of a checkpoint.
 pub(super) struct Checkpoint {
     pub(super) weights: Weights,
     pub(super) adam: Adam,
@@ -58,7 +58,7 @@ pub(super) fn open(path: &Path) -> Result<Checkpoint> {
     let bytes = std::fs::read(path).map_err(SegmentError::io("read", path))?;
     let weights = Weights::from_bytes(&bytes, &path.display().to_string())?;
     let tensors = SafeTensors::deserialize(&bytes).map_err(|error| bad(&error))?;
-    let state = tensors.tensor(STATE).map_err(|_| bad(&"it is a network, not an unfinished training run"))?;
+    let state = tensors.tensor(STATE).map_err(|_| bad(&"it is a network, not a checkpoint of a training run"))?;
     let state: State = serde_json::from_slice(state.data()).map_err(|error| bad(&error))?;
     let mut adam = Adam { step: state.step, ..Adam::default() };
     for (name, tensor) in tensors.iter() {
@@ -69,7 +69,7 @@ pub(super) fn open(path: &Path) -> Result<Checkpoint> {
         };
         let values: Vec<f32> = tensor.data().as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
         if weights.get(parameter).is_none_or(|w| w.len() != values.len()) {
-            return Err(bad(&format!("`{name}` does not fit the network")));
+            return Err(bad(&format!("`{name}` does not match the network")));
         }
         moments.insert(parameter.to_string(), values);
     }

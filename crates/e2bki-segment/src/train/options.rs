@@ -1,18 +1,18 @@
-//! How to train.
+//! Training options.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, SegmentError};
 use crate::loss::Loss;
 
-/// What the divergence does to pixels without a class (void, sky). The data term never sees them.
+/// The divergence at pixels without a class (void, sky). The data term ignores them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Void {
-    /// It takes all evidence from them: the network learns to be unsure there.
+    /// Penalises all evidence there: the network learns to be uncertain.
     #[default]
     Unsure,
-    /// Nothing: what the network says there is left to chance.
+    /// Not applied: outputs there are arbitrary.
     Ignored,
 }
 
@@ -20,27 +20,27 @@ pub enum Void {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainOptions {
-    /// Width and height of the images that are learned from.
+    /// Width and height of the training images.
     pub size: [usize; 2],
-    /// Share of MobileNetV3-Large's channels.
+    /// Width multiplier of MobileNetV3-Large.
     pub width: f64,
-    /// Number of times every image is seen.
+    /// Number of epochs.
     pub epochs: usize,
-    /// Images per step; what is left over of an epoch is dropped.
+    /// Batch size; an incomplete last batch is dropped.
     pub batch: usize,
-    /// Step length at first; × 0.8 every 5 epochs.
+    /// Initial learning rate; × 0.8 every 5 epochs.
     pub learning_rate: f64,
     /// The loss.
     pub loss: Loss,
-    /// What to do with pixels without a class.
+    /// Treatment of pixels without a class.
     pub void: Void,
-    /// Mirror half of the images (the paper does not).
+    /// Flip half of the images horizontally (the paper does not).
     pub mirror: bool,
-    /// Seed of the first weights and of the order of the images.
+    /// Seed of the initial weights and of the order of the images.
     pub seed: u64,
 }
 
-/// Names of the presets, with what they are for.
+/// Names and descriptions of the presets.
 pub const PRESETS: [(&str, &str); 4] = [
     ("small", "a narrow network at low resolution, for two cores"),
     ("paper-rellis", "the paper's settings for RELLIS-3D: 15 epochs, batch 16, 2e-4, 960×600"),
@@ -81,21 +81,21 @@ impl TrainOptions {
         }
     }
 
-    /// Step length in an epoch, counted from 1.
+    /// Learning rate in an epoch, counted from 1.
     pub fn learning_rate_in(&self, epoch: usize) -> f64 {
         self.learning_rate * 0.8_f64.powi(((epoch.max(1) - 1) / 5) as i32)
     }
 
-    /// Checks the numbers.
+    /// Checks the ranges.
     pub fn check(&self) -> Result<()> {
         let within = |what: &str, value: f64, low: f64, high: f64| {
-            let message = || SegmentError::Request(format!("{what} is {value}; {low} to {high} is allowed"));
+            let message = || SegmentError::Request(format!("{what} is {value}; it must be between {low} and {high}"));
             if (low..=high).contains(&value) { Ok(()) } else { Err(message()) }
         };
         within("the width of the images", self.size[0] as f64, 32.0, 4096.0)?;
         within("the height of the images", self.size[1] as f64, 32.0, 4096.0)?;
         within("the number of epochs", self.epochs as f64, 1.0, 10_000.0)?;
-        within("the batch", self.batch as f64, 1.0, 512.0)?;
+        within("the batch size", self.batch as f64, 1.0, 512.0)?;
         within("the learning rate", self.learning_rate, 1e-9, 10.0)
     }
 }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn presets_are_the_paper_s_and_the_step_shrinks_every_five_epochs() {
+    fn presets_are_the_paper_s_and_the_learning_rate_decays_every_five_epochs() {
         for (name, _) in PRESETS {
             TrainOptions::preset(name).unwrap().check().unwrap();
         }

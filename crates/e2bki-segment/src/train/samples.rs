@@ -1,19 +1,19 @@
-//! Images and labels at the size that is learned from, held in memory.
+//! Training images and labels, resized and held in memory.
 
 use e2bki_data::{Dataset, LabelledImage};
 use image::RgbImage;
 
 use crate::error::{Result, SegmentError};
 use crate::infer::Input;
-use crate::infer::prepare;
-use crate::network::{Chance, Maps};
+use crate::infer::preprocess;
+use crate::network::{Rng, Tensor};
 
 /// Label of pixels without a class.
 const VOID: u16 = u16::MAX;
-/// Most memory for samples.
+/// Memory limit for samples.
 const MAX_BYTES: usize = 8 << 30;
 
-/// One image to learn from.
+/// One labelled image.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     image: RgbImage,
@@ -30,7 +30,7 @@ impl Sample {
             u16::try_from(labelled.classes[row * w + column]).unwrap_or(VOID)
         };
         Self {
-            image: prepare::resized(&labelled.image, [width, height]).into_owned(),
+            image: preprocess::resized(&labelled.image, [width, height]).into_owned(),
             labels: (0..width * height).map(label).collect(),
         }
     }
@@ -53,7 +53,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Refuses more images than fit in memory.
+    /// Checks that the images fit in memory.
     pub fn check_memory(images: usize, [width, height]: [usize; 2]) -> Result<()> {
         if images.saturating_mul(width * height * 5) <= MAX_BYTES {
             return Ok(());
@@ -64,7 +64,7 @@ impl Samples {
         )))
     }
 
-    /// From a dataset: the labelled images at these places, as far as there are any.
+    /// Reads the images at these indices of a dataset; images without labels are skipped.
     pub fn read(dataset: &Dataset, indices: &[usize], size: [usize; 2], progress: impl Fn(usize)) -> Result<Self> {
         Self::check_memory(indices.len(), size)?;
         let mut all = Vec::new();
@@ -82,20 +82,20 @@ impl Samples {
         self.all.push(sample);
     }
 
-    /// Adds those of another.
+    /// Adds all images of another set.
     pub fn extend(&mut self, other: Self) {
         self.all.extend(other.all);
     }
 
-    /// Which of so many images a share of them is: spread evenly over them, at least one where there are any.
-    pub fn chosen(images: usize, share: f64) -> Vec<usize> {
+    /// Indices of a fraction of the images, evenly spaced; at least one unless there are none.
+    pub fn subset(images: usize, share: f64) -> Vec<usize> {
         let count = ((images as f64 * share.clamp(0.0, 1.0)).round() as usize).max(1).min(images);
         (0..count).map(|i| i * images / count).collect()
     }
 
-    /// A share of the images.
+    /// A fraction of the images, evenly spaced.
     pub fn fraction(&self, share: f64) -> Self {
-        Self { all: Self::chosen(self.len(), share).into_iter().map(|i| self.all[i].clone()).collect() }
+        Self { all: Self::subset(self.len(), share).into_iter().map(|i| self.all[i].clone()).collect() }
     }
 
     /// Number of images.
@@ -103,7 +103,7 @@ impl Samples {
         self.all.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no images.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -113,30 +113,30 @@ impl Samples {
         self.all.iter()
     }
 
-    /// Some images as the network's input, and the classes of their pixels; mirrored where chance says so.
-    pub(super) fn batch(&self, which: &[usize], input: &Input, mut mirror: Option<&mut Chance>) -> (Maps, Vec<u16>) {
+    /// A batch: images as network input, and the classes of their pixels; flipped at random if `flip` is given.
+    pub(super) fn batch(&self, which: &[usize], input: &Input, mut flip: Option<&mut Rng>) -> (Tensor, Vec<u16>) {
         let first = &self.all[which[0]].image;
         let (width, height) = (first.width() as usize, first.height() as usize);
-        let mut maps = Maps::new(3, which.len(), height, width);
+        let mut images = Tensor::new(3, which.len(), height, width);
         let mut labels = Vec::with_capacity(which.len() * width * height);
         for (number, index) in which.iter().enumerate() {
             let sample = &self.all[*index];
-            let values = prepare::values(&sample.image, [width, height], input);
-            let flip = mirror.as_mut().is_some_and(|chance| chance.uniform() < 0.5);
+            let values = preprocess::values(&sample.image, [width, height], input);
+            let flipped = flip.as_mut().is_some_and(|rng| rng.uniform() < 0.5);
             for channel in 0..3 {
-                let target = &mut maps.values[(channel * which.len() + number) * width * height..][..width * height];
+                let target = &mut images.values[(channel * which.len() + number) * width * height..][..width * height];
                 target.copy_from_slice(&values[channel * width * height..][..width * height]);
-                if flip {
+                if flipped {
                     target.chunks_exact_mut(width).for_each(<[f32]>::reverse);
                 }
             }
             let start = labels.len();
             labels.extend_from_slice(&sample.labels);
-            if flip {
+            if flipped {
                 labels[start..].chunks_exact_mut(width).for_each(<[u16]>::reverse);
             }
         }
-        (maps, labels)
+        (images, labels)
     }
 }
 

@@ -1,4 +1,4 @@
-//! How good a network is on images it has not learned from: IoU, accuracy and whether it knows how sure to be.
+//! Evaluation on held-out images: IoU, accuracy, calibration.
 
 use e2bki_eval::{Calibration, Tally};
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::samples::{Samples, class_of};
 use crate::error::Result;
 use crate::evidence::opinion;
-use crate::infer::{Output, read_cell};
-use crate::network::{Maps, Sight, Weights};
+use crate::infer::{Output, decode_cell};
+use crate::network::{InferenceNetwork, Tensor, Weights};
 
-/// Images looked at together.
+/// Images per batch.
 const BATCH: usize = 8;
 
 /// Scores in percent.
@@ -19,16 +19,16 @@ pub struct Scores {
     pub miou: Option<f64>,
     /// IoU by class.
     pub iou: Vec<Option<f64>>,
-    /// Share of the labelled pixels that are right.
+    /// Pixel accuracy.
     pub accuracy: Option<f64>,
-    /// Share of the labelled pixels that are given the class given most.
+    /// Share of the labelled pixels that got the most frequently predicted class.
     #[serde(default)]
     pub commonest: Option<f64>,
     /// Calibration error of the confidence 1 − u.
     pub ece: Option<f64>,
     /// Calibration error of the probability of the chosen class.
     pub ece_probability: Option<f64>,
-    /// Mean of −ln p of the true class.
+    /// Negative log-likelihood: the mean of −ln p of the true class.
     pub surprise: Option<f64>,
     /// Mean uncertainty of labelled pixels.
     pub uncertainty: Option<f64>,
@@ -36,32 +36,32 @@ pub struct Scores {
     pub uncertainty_of_void: Option<f64>,
 }
 
-/// Outputs of a network for samples, batch by batch: outputs and labels.
-pub(super) fn outputs(weights: &Weights, samples: &Samples, mut take: impl FnMut(&Maps, &[u16])) -> Result<()> {
-    let network = Sight::new(weights)?;
-    let mut seen = Maps::new(0, 0, 0, 0);
+/// Runs a network on samples, batch by batch: `take` gets outputs and labels.
+pub(super) fn outputs(weights: &Weights, samples: &Samples, mut take: impl FnMut(&Tensor, &[u16])) -> Result<()> {
+    let network = InferenceNetwork::new(weights)?;
+    let mut logits = Tensor::new(0, 0, 0, 0);
     let all: Vec<usize> = (0..samples.len()).collect();
     for which in all.chunks(BATCH) {
-        let (images, labels) = samples.batch(which, &weights.about().description.input, None);
-        network.look_into(&images, &mut seen);
-        take(&seen, &labels);
+        let (images, labels) = samples.batch(which, &weights.metadata().description.input, None);
+        network.forward_into(&images, &mut logits);
+        take(&logits, &labels);
     }
     Ok(())
 }
 
-/// Scores of a network, its outputs read as its own description says.
+/// Scores of a network, its outputs decoded by its description.
 pub fn score(weights: &Weights, samples: &Samples) -> Result<Scores> {
-    let output = weights.about().description.output.clone();
-    let mut sums = Sums::new(weights.about().architecture.classes);
+    let output = weights.metadata().description.output.clone();
+    let mut sums = ScoreAccumulator::new(weights.metadata().architecture.classes);
     outputs(weights, samples, |outputs, labels| sums.add(outputs, labels, &output))?;
     Ok(sums.scores())
 }
 
-/// Scores while they are being made.
-pub(super) struct Sums {
+/// Accumulates scores.
+pub(super) struct ScoreAccumulator {
     tally: Tally,
-    /// Answers by class.
-    given: Vec<u64>,
+    /// Predictions by class.
+    predicted: Vec<u64>,
     confidence: Calibration,
     probability: Calibration,
     surprise: f64,
@@ -70,11 +70,11 @@ pub(super) struct Sums {
     uncertainty: [f64; 2],
 }
 
-impl Sums {
+impl ScoreAccumulator {
     pub(super) fn new(classes: usize) -> Self {
         Self {
             tally: Tally::new(classes),
-            given: vec![0; classes],
+            predicted: vec![0; classes],
             confidence: Calibration::default(),
             probability: Calibration::default(),
             surprise: 0.0,
@@ -84,14 +84,14 @@ impl Sums {
         }
     }
 
-    pub(super) fn add(&mut self, outputs: &Maps, labels: &[u16], output: &Output) {
+    pub(super) fn add(&mut self, outputs: &Tensor, labels: &[u16], output: &Output) {
         let (classes, plane) = (outputs.channels, outputs.plane());
         let (mut cell, mut p) = (vec![0.0; classes], vec![0.0; classes]);
         for (at, label) in labels.iter().enumerate() {
             for (c, value) in cell.iter_mut().enumerate() {
                 *value = outputs.values[c * plane + at];
             }
-            read_cell(&mut cell, output);
+            decode_cell(&mut cell, output);
             let u = f64::from(opinion(&cell, &mut p));
             let Some(truth) = class_of(*label, classes) else {
                 self.void += 1;
@@ -102,7 +102,7 @@ impl Sums {
             self.labelled += 1;
             self.uncertainty[0] += u;
             self.tally.add(truth, Some(answer));
-            self.given[answer] += 1;
+            self.predicted[answer] += 1;
             self.confidence.add(answer == truth, 1.0 - u);
             self.probability.add(answer == truth, f64::from(p[answer]));
             self.surprise -= e2bki::maths::ln(f64::from(p[truth]).max(1e-30));
@@ -116,7 +116,7 @@ impl Sums {
             miou: score.miou,
             iou: score.iou,
             accuracy: score.acc,
-            commonest: self.given.iter().max().and_then(|most| mean(100.0 * *most as f64, self.labelled)),
+            commonest: self.predicted.iter().max().and_then(|most| mean(100.0 * *most as f64, self.labelled)),
             ece: self.confidence.ece(),
             ece_probability: self.probability.ece(),
             surprise: mean(self.surprise, self.labelled),

@@ -7,20 +7,20 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::adam::Adam;
-use super::concern::Concern;
 use super::options::TrainOptions;
 use super::samples::Samples;
 use super::score::{Scores, score};
+use super::warning::Warning;
 use super::{batch, checkpoint};
 use crate::error::{Result, SegmentError};
 use crate::infer::{Description, Kind};
 use crate::loss::annealed;
-use crate::network::{About, Architecture, Chance, Lraspp, Weights};
+use crate::network::{Architecture, Lraspp, Metadata, Rng, Weights};
 
-/// Name of the file to go on from.
+/// File name of the checkpoint.
 const CHECKPOINT: &str = "checkpoint.safetensors";
 
-/// What an epoch came to.
+/// Results of an epoch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Epoch {
     /// Counted from 1.
@@ -31,15 +31,15 @@ pub struct Epoch {
     pub divergence: f64,
     /// Weight of the divergence (paper: λ).
     pub weight: f64,
-    /// Step length.
+    /// Learning rate.
     pub learning_rate: f64,
-    /// How long it took, scores included.
+    /// Duration, including scoring.
     pub seconds: f64,
-    /// Scores on the images held back.
+    /// Scores on the validation images.
     pub scores: Scores,
-    /// A sign that nothing is learned.
-    #[serde(default)]
-    pub concern: Option<Concern>,
+    /// A sign that training is not working.
+    #[serde(default, alias = "concern")]
+    pub warning: Option<Warning>,
 }
 
 impl Epoch {
@@ -49,7 +49,7 @@ impl Epoch {
     }
 }
 
-/// Where training is.
+/// Progress of training.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Epoch, counted from 1.
@@ -76,7 +76,7 @@ pub struct Trainer {
 }
 
 impl Trainer {
-    /// A network that knows nothing yet; checkpoints go to `folder`.
+    /// Starts from random weights; checkpoints go to `folder`.
     pub fn new(options: TrainOptions, classes: Vec<String>, folder: &Path) -> Result<Self> {
         options.check()?;
         let mut description = Description::default();
@@ -89,14 +89,14 @@ impl Trainer {
         } else {
             Architecture::narrow(classes.len(), options.width)
         };
-        let about = About { architecture, classes, description, note: String::new() };
-        let weights = Weights::fresh(about, options.seed)?;
+        let metadata = Metadata { architecture, classes, description, note: String::new() };
+        let weights = Weights::random(metadata, options.seed)?;
         std::fs::create_dir_all(folder).map_err(SegmentError::io("create", folder))?;
         let (source, adam, history) = (BTreeMap::new(), Adam::default(), Vec::new());
         Ok(Self { options, source, weights, adam, history, folder: folder.into() })
     }
 
-    /// A run that was begun in `folder`; nothing where none was.
+    /// Resumes the run in `folder`; `None` if there is none.
     pub fn resume(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(CHECKPOINT);
         if !path.is_file() {
@@ -113,43 +113,42 @@ impl Trainer {
         }))
     }
 
-    /// Its settings.
+    /// Training options.
     pub fn options(&self) -> &TrainOptions {
         &self.options
     }
 
-    /// Where its images come from, in the words of whoever chose them: kept in the checkpoint, so that a run is not gone
-    /// on with on other images.
+    /// Description of the training data, stored in the checkpoint, so that a run is not resumed with other data.
     pub fn source(&self) -> &BTreeMap<String, String> {
         &self.source
     }
 
-    /// Says where the images come from.
+    /// Sets the description of the training data.
     pub fn set_source(&mut self, source: BTreeMap<String, String>) {
         self.source = source;
     }
 
-    /// Another number of epochs than the run was begun with.
+    /// Changes the number of epochs.
     pub fn set_epochs(&mut self, epochs: usize) {
         self.options.epochs = epochs;
     }
 
-    /// The network as it is.
+    /// The current weights.
     pub fn weights(&self) -> &Weights {
         &self.weights
     }
 
-    /// The network as it is, to be changed: other first weights, another description.
+    /// Mutable weights: to load pretrained ones or change the description.
     pub fn weights_mut(&mut self) -> &mut Weights {
         &mut self.weights
     }
 
-    /// The epochs so far.
+    /// Completed epochs.
     pub fn history(&self) -> &[Epoch] {
         &self.history
     }
 
-    /// Trains for the epochs that are left, writing a checkpoint after each.
+    /// Trains for the remaining epochs, writing a checkpoint after each.
     pub fn run(
         &mut self,
         train: &Samples,
@@ -158,7 +157,7 @@ impl Trainer {
         mut epoch: impl FnMut(&Epoch),
     ) -> Result<()> {
         if train.is_empty() {
-            return Err(SegmentError::Request("there is no labelled image to learn from".into()));
+            return Err(SegmentError::Request("there is no labelled image to train on".into()));
         }
         while self.history.len() < self.options.epochs {
             let done = self.epoch(train, validation, &mut step)?;
@@ -175,21 +174,21 @@ impl Trainer {
         let number = self.history.len() + 1;
         let network = Lraspp::new(self.weights.plan()?);
         let (weight, learning_rate) = (annealed(number), self.options.learning_rate_in(number));
-        // The order depends on the epoch alone: a resumed run is the same run.
-        let mut chance = Chance::new(self.options.seed ^ (number as u64) << 32);
-        let order = chance.order(train.len());
+        // The order depends on seed and epoch alone, so a resumed run is the same run.
+        let mut rng = Rng::new(self.options.seed ^ (number as u64) << 32);
+        let order = rng.permutation(train.len());
         let batch = self.options.batch.min(train.len());
         let (steps, mut data, mut divergence) = (train.len() / batch, 0.0, 0.0);
         for (at, which) in order.chunks_exact(batch).enumerate() {
-            let mirror = self.options.mirror.then_some(&mut chance);
-            let (images, labels) = train.batch(which, &self.weights.about().description.input, mirror);
-            let (outputs, tape) = network.look_to_learn(&mut self.weights, images, self.adam.step);
+            let flip = self.options.mirror.then_some(&mut rng);
+            let (images, labels) = train.batch(which, &self.weights.metadata().description.input, flip);
+            let (outputs, tape) = network.forward(&mut self.weights, images, self.adam.step);
             let (loss, gradient) = batch::loss(&outputs, &labels, self.options.loss, self.options.void, weight);
             let total = loss.data + weight * loss.divergence;
             if !total.is_finite() || gradient.values.iter().any(|g| !g.is_finite()) {
                 return Err(self.diverged(number, at + 1));
             }
-            let gradients = network.learn(&self.weights, &tape, &gradient);
+            let gradients = network.backward(&self.weights, &tape, &gradient);
             self.adam.step(&mut self.weights, &gradients, learning_rate);
             data += loss.data;
             divergence += loss.divergence;
@@ -202,8 +201,8 @@ impl Trainer {
         let seconds = start.elapsed().as_secs_f64();
         let mean = |sum: f64| sum / steps as f64;
         let (data, divergence) = (mean(data), mean(divergence));
-        let concern = Concern::of(number, data, &scores, self.history.first().map(|epoch| epoch.data));
-        Ok(Epoch { number, data, divergence, weight, learning_rate, seconds, scores, concern })
+        let warning = Warning::of(number, data, &scores, self.history.first().map(|epoch| epoch.data));
+        Ok(Epoch { number, data, divergence, weight, learning_rate, seconds, scores, warning })
     }
 
     fn diverged(&self, epoch: usize, step: usize) -> SegmentError {

@@ -1,11 +1,10 @@
 //! Weights by the formula of reference/make.py, and drives to learn from.
 #![allow(dead_code, clippy::unwrap_used)] // every test uses its part, and may fail loudly
 
-use std::path::PathBuf;
-
+use e2bki::random::{SPLIT_MIX_STEP, split_mix64};
 use e2bki_data::LabelledImage;
 use e2bki_segment::infer::Description;
-use e2bki_segment::network::{About, Architecture, Maps, Weights};
+use e2bki_segment::network::{Architecture, Metadata, Tensor, Weights};
 use e2bki_segment::train::{Sample, Samples};
 use e2bki_sim::{Drive, DriveOptions, Sensor, WorldKind};
 
@@ -16,10 +15,8 @@ pub(crate) fn noise(name: &str, count: usize) -> Vec<f32> {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     }
     let value = |i: usize| {
-        let mut z = hash.wrapping_add((i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 40) as f32 / (1_u64 << 23) as f32 - 1.0
+        let bits = split_mix64(hash.wrapping_add((i as u64).wrapping_mul(SPLIT_MIX_STEP)));
+        (bits >> 40) as f32 / (1_u64 << 23) as f32 - 1.0
     };
     (0..count).map(value).collect()
 }
@@ -27,7 +24,7 @@ pub(crate) fn noise(name: &str, count: usize) -> Vec<f32> {
 pub(crate) fn formula_weights(architecture: Architecture, size: [usize; 2]) -> Weights {
     let mut description = Description::default();
     description.input.size = Some(size);
-    let about = About { architecture, classes: Vec::new(), description, note: "a formula".into() };
+    let metadata = Metadata { architecture, classes: Vec::new(), description, note: "a formula".into() };
     let value = |name: &str, shape: &[usize]| {
         let u = noise(name, shape.iter().product());
         let map = |f: &dyn Fn(f32) -> f32| u.iter().map(|u| f(*u)).collect::<Vec<f32>>();
@@ -41,27 +38,20 @@ pub(crate) fn formula_weights(architecture: Architecture, size: [usize; 2]) -> W
             _ => map(&|u| 0.2 * u),
         }
     };
-    Weights::from_fn(about, value).unwrap()
+    Weights::from_fn(metadata, value).unwrap()
 }
 
-/// Values in order image, channel, row, column as maps, which are channel by channel.
-pub(crate) fn maps(values: &[f32], [images, channels, height, width]: [usize; 4]) -> Maps {
-    let mut maps = Maps::new(channels, images, height, width);
+/// Values in order image, channel, row, column as a tensor, which is channel-major.
+pub(crate) fn tensor(values: &[f32], [images, channels, height, width]: [usize; 4]) -> Tensor {
+    let mut tensor = Tensor::new(channels, images, height, width);
     let cells = height * width;
     for n in 0..images {
         for c in 0..channels {
             let from = &values[(n * channels + c) * cells..][..cells];
-            maps.values[(c * images + n) * cells..][..cells].copy_from_slice(from);
+            tensor.values[(c * images + n) * cells..][..cells].copy_from_slice(from);
         }
     }
-    maps
-}
-
-/// Where real data may be.
-pub(crate) fn real_data() -> Option<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = std::env::var_os("E2BKI_DATA").map_or_else(|| root.join("../shared/data"), PathBuf::from);
-    folder.is_dir().then_some(folder)
+    tensor
 }
 
 /// Images of a simulated drive at a size, every `step`th frame.

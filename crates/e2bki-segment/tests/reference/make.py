@@ -1,4 +1,4 @@
-"""Writes reference.json: what torchvision's LRASPP says and learns with weights made by a formula.
+"""Writes reference.json: what torchvision's LRASPP outputs, and its gradients, with weights made by a formula.
 
 Run once with `pip install torch torchvision numpy` (the file says with which versions). The weights are a hash of the
 parameter's name and the place in it, so that they need not be stored; tests/forward.rs makes the same ones.
@@ -56,7 +56,7 @@ def network(classes, width, head):
     return model
 
 
-def look(classes, width, head, images, height, columns):
+def forward(classes, width, head, images, height, columns):
     model = network(classes, width, head).eval()
     x = torch.from_numpy(noise("images", images * 3 * height * columns)).reshape(images, 3, height, columns)
     with torch.no_grad():
@@ -66,7 +66,7 @@ def look(classes, width, head, images, height, columns):
             "samples": [round(v, 6) for v in samples]}
 
 
-def learn(classes, width, head, images, height, columns):
+def backward(classes, width, head, images, height, columns):
     model = network(classes, width, head).double().train()
     x = torch.from_numpy(noise("images", images * 3 * height * columns)).double().reshape(images, 3, height, columns)
     out = model(x)["out"]
@@ -83,8 +83,8 @@ def learn(classes, width, head, images, height, columns):
 
 reference = {
     "made_by": f"make.py with torch {torch.__version__}, torchvision {torchvision.__version__}",
-    "look": [look(7, 1.0, 128, 1, 72, 100), look(5, 0.5, 64, 2, 64, 48)],
-    "learn": learn(5, 0.5, 64, 3, 64, 80),
+    "forward": [forward(7, 1.0, 128, 1, 72, 100), forward(5, 0.5, 64, 2, 64, 48)],
+    "backward": backward(5, 0.5, 64, 3, 64, 80),
 }
 path = pathlib.Path(__file__).parent / "reference.json"
 path.write_text(json.dumps(reference, indent=None, separators=(",", ":")) + "\n")

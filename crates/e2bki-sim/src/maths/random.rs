@@ -1,14 +1,8 @@
 //! Counter-based randomness: every value is a hash of a seed and its own indices.
 //! A frame, a world tile or a single beam can therefore be computed alone, in any order, with the same result.
 
-/// Scrambles 64 bits (a finaliser with full avalanche).
-#[inline]
-pub const fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
+use e2bki::random::SPLIT_MIX_STEP;
+pub use e2bki::random::split_mix64 as mix;
 
 /// Hash of a seed and two integers.
 #[inline]
@@ -51,7 +45,7 @@ impl Stream {
 
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        self.state = self.state.wrapping_add(SPLIT_MIX_STEP);
         mix(self.state)
     }
 

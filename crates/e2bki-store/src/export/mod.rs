@@ -103,7 +103,7 @@ impl Default for ExportOptions {
 /// Writes a map in another format; returns the files written.
 pub fn export(map: &Mapper, format: Format, path: impl AsRef<Path>, options: &ExportOptions) -> Result<Vec<PathBuf>> {
     let path = path.as_ref();
-    let resolution = options.resolution.unwrap_or(map.config().resolution);
+    let resolution = options.resolution.unwrap_or(map.config().views.resolution);
     match format {
         Format::Ply => ply::points(map, path)?,
         Format::PlyVoxels => ply::voxels(map, resolution, path)?,

@@ -126,7 +126,7 @@ pub(super) fn ellipsoids(map: &Mapper, path: &Path) -> Result<()> {
         return Err(Error::Refused(format!("{} ellipsoids are too many for one mesh: export a region", map.len())));
     }
     // The map's own ellipsoid encloses a small share of the mass; drawn, it would be specks.
-    let grow = DRAWN_SIGMA / e2bki::maths::mahalanobis_threshold_3d(map.config().ellipsoid_mass).sqrt();
+    let grow = DRAWN_SIGMA / e2bki::maths::mahalanobis_threshold_3d(map.config().kernel.ellipsoid_mass).sqrt();
     written(path, |out| {
         header(out, map.len() * corners.len(), &PROPERTIES, Some(map.len() * faces.len()))?;
         for p in map.primitives() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use e2bki::{Config, Mapper, PrimitiveState};
+use e2bki::{Mapper, PrimitiveState};
 
 use super::header::{Header, TileInfo};
 use super::read::MapFile;
@@ -102,6 +102,6 @@ fn verified(file: &mut MapFile, info: &TileInfo, header: &Header) -> Result<Vec<
 
 /// Whether primitives can be a map together.
 pub(super) fn fits(header: &Header, states: Vec<PrimitiveState>) -> e2bki::Result<()> {
-    let config = Config { live_voxels: false, ..header.config.clone() };
+    let config = header.config.clone().with(|c| c.views.live_voxels = false);
     Mapper::restore(header.classes.clone(), config, header.frames, header.next_id, states).map(|_| ())
 }

@@ -117,7 +117,8 @@ impl Header {
             frames: self.frames,
             next_id: self.next_id,
             sources: self.sources.clone(),
-            config: self.config.to_toml(),
+            // Names without records, as in every file of this version: older programs read it too.
+            config: self.config.to_flat_toml(),
         };
         serde_json::to_string(&text).map_err(|e| Error::Refused(format!("cannot write the header: {e}")))
     }

@@ -29,7 +29,7 @@ pub(super) struct Encoded {
 
 /// Encodes primitives of one tile, by ascending id.
 pub(super) fn encode_tile(tile: [i32; 2], states: &[PrimitiveState], header: &Header) -> Result<Encoded> {
-    let values = values_of(states, header.classes.len(), header.config.correlation)?;
+    let values = values_of(states, header.classes.len(), header.config.fusion.correlation)?;
     let mut chunks: Vec<Chunk> = values.iter().map(|values| encode(values, header.classes.names())).collect();
     let mut bytes = Vec::new();
     let mut lengths = Vec::new();
@@ -48,7 +48,7 @@ fn support_of(states: &[PrimitiveState], header: &Header) -> ([i32; 3], [i32; 3]
     let reach = header.config.longest_reach();
     // Kernels end at their reach, or at its root where they take the squared distance for a length.
     let reach = reach.max(reach.sqrt());
-    let tau = mahalanobis_threshold_3d(header.config.ellipsoid_mass);
+    let tau = mahalanobis_threshold_3d(header.config.kernel.ellipsoid_mass);
     let (mut low, mut high) = ([i32::MAX; 3], [i32::MIN; 3]);
     for state in states {
         let covariance = state.sums.covariance();

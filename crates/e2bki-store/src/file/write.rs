@@ -26,7 +26,7 @@ pub fn save(map: &Mapper, path: impl AsRef<Path>) -> Result<Header> {
 /// Saves a map with the names of the drives that it was made of, so that no drive is merged twice unnoticed.
 pub fn save_with(map: &Mapper, sources: &[String], path: impl AsRef<Path>) -> Result<Header> {
     let path = path.as_ref();
-    if map.config().posterior != e2bki::config::Posterior::Refined {
+    if map.config().views.posterior != e2bki::config::Posterior::Refined {
         return Err(Error::Refused(
             "a map with an accumulated posterior cannot be saved: it is not made of primitives".into(),
         ));

@@ -15,7 +15,7 @@ fn sample() -> (Vec<u8>, Vec<PrimitiveState>) {
 fn sample_of(frames: usize, points: usize) -> (Vec<u8>, Vec<PrimitiveState>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("map");
-    let (map, _) = map_of(&drive(frames, points), &Config { live_voxels: false, ..Config::default() });
+    let (map, _) = map_of(&drive(frames, points), &Config::default().with(|c| c.views.live_voxels = false));
     save_with(&map, &["drive".into()], &path).unwrap();
     (std::fs::read(&path).unwrap(), sorted(map.states().collect()))
 }

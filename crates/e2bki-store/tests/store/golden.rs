@@ -12,7 +12,7 @@ fn golden() -> PathBuf {
 
 /// The map that was saved.
 fn original() -> Mapper {
-    let mut map = mapper(&Config { gated: e2bki::config::Gated::Mute, ..Config::default() });
+    let mut map = mapper(&Config::default().with(|c| c.fusion.gated = e2bki::config::Gated::Mute));
     for i in 0..3 {
         map.insert(&frame(40 + i, i as f64 * 30.0, 60).borrow()).unwrap();
     }
@@ -32,6 +32,9 @@ fn version_1_is_read_as_it_was_written() {
     let file = MapFile::open(golden()).unwrap();
     assert_eq!(file.header().sources, ["golden drive", "second source"]);
     assert_eq!(file.header().classes, classes());
+    let config = &file.header().config;
+    assert_eq!((config.fusion.correlation, config.kernel.uncertainty_sensitivity), (0.4, 0.75));
+    assert_eq!(config.fusion.gated, e2bki::config::Gated::Mute);
     assert_eq!((file.rows(), file.tiles().len(), file.header().frames), (179, 8, 3));
     let map = load(golden()).unwrap();
     let mut sum = xxhash_rust::xxh3::Xxh3::new();

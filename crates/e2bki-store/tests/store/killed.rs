@@ -8,7 +8,7 @@ use e2bki::{Config, Mapper};
 use e2bki_store::{Folder, Header, check, load, save_with};
 
 fn map(points: usize) -> Mapper {
-    map_of(&drive(20, points), &Config { live_voxels: false, ..Config::default() }).0
+    map_of(&drive(20, points), &Config::default().with(|c| c.views.live_voxels = false)).0
 }
 
 /// Not a test: what the tests below start and kill. Saves two maps in turn until it is killed.

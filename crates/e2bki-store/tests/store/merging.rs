@@ -34,7 +34,7 @@ fn merging_two_halves_is_the_same_in_either_order_and_as_merging_in_memory() {
     merge(&[input(&ab), input(&a)], &asked, &ba).unwrap();
 
     // Other parameters are refused by name, unless they are given.
-    let (other, _) = map_of(&frames[..2], &Config { prior: 0.01, ..Config::default() });
+    let (other, _) = map_of(&frames[..2], &Config::default().with(|c| c.kernel.prior = 0.01));
     save_with(&other, &["wednesday".into()], &b).unwrap();
     let differ = merge(&[input(&a), input(&b)], &MergeOptions::default(), &ba).unwrap_err().to_string();
     assert!(differ.contains("`prior`"), "{differ}");

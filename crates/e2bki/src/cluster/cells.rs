@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::number::Numbers;
+use crate::groups::Numbers;
 use crate::maths::floor_i32;
 use crate::pose::Pose;
 use crate::primitive::snapped;

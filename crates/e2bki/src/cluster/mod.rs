@@ -1,4 +1,4 @@
-//! From a frame's points to groups of them: [`cluster()`] applies the configured strategy, class by class.
+//! Step 3, cluster: from a frame's points to groups of them. [`cluster()`] applies the configured strategy, class by class.
 //!
 //! Three ways to choose centres ([`kmeans_plus_plus`], [`farthest_point`], [`random_sample`]) give
 //! each point a cluster number; [`split_wide`] then bounds the size of the clusters. All share one
@@ -11,14 +11,10 @@ mod extent;
 mod farthest;
 mod kmeans;
 mod lanes;
-mod lloyd;
-mod number;
 mod order;
 mod random;
 mod renumber;
-mod rng;
 mod strategy;
-mod sums;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -27,7 +23,8 @@ pub(crate) use cells::cell_of;
 pub use extent::split_wide;
 pub use farthest::farthest_point;
 pub use kmeans::kmeans_plus_plus;
-pub(crate) use number::Numbers;
 pub use random::random_sample;
-pub use rng::Rng;
-pub use strategy::{Clusters, cluster};
+pub use strategy::cluster;
+
+pub use crate::groups::Clusters;
+pub use crate::random::Rng;

@@ -5,8 +5,8 @@
 use super::cover::Cover;
 use super::lanes::tame;
 use super::renumber::renumber;
-use super::rng::Rng;
 use super::tree::Tree;
+use crate::random::Rng;
 
 /// Clusters points around `k` different points drawn at random.
 ///

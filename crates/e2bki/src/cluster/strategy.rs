@@ -5,53 +5,14 @@ use rayon::prelude::*;
 use super::cells::cells;
 use super::{farthest_point, kmeans_plus_plus, random_sample, split_wide};
 use crate::config::{ClusterCount, Clustering, Config};
+use crate::groups::Clusters;
 use crate::input::EvidentialPoints;
 use crate::pose::Pose;
 
-/// Groups of points, stored one after the other.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Clusters {
-    members: Vec<u32>,
-    starts: Vec<u32>,
-}
-
-impl Clusters {
-    /// Groups points by cluster number; `numbers` must be below `count`.
-    pub(crate) fn of_numbers(points: &[u32], numbers: &[u32], count: usize) -> Self {
-        let mut starts = vec![0_u32; count + 1];
-        numbers.iter().for_each(|number| starts[*number as usize + 1] += 1);
-        for i in 0..count {
-            starts[i + 1] += starts[i];
-        }
-        let mut next = starts.clone();
-        let mut members = vec![0; points.len()];
-        for (point, number) in points.iter().zip(numbers) {
-            members[next[*number as usize] as usize] = *point;
-            next[*number as usize] += 1;
-        }
-        Self { members, starts }
-    }
-
-    /// Number of groups.
-    pub fn len(&self) -> usize {
-        self.starts.len().saturating_sub(1)
-    }
-
-    /// Whether there are no groups.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Points of a group.
-    pub fn members(&self, cluster: usize) -> &[u32] {
-        &self.members[self.starts[cluster] as usize..self.starts[cluster + 1] as usize]
-    }
-}
-
 /// Clusters a frame. Random choices depend on the seed, the frame's number and the class only.
 pub fn cluster(points: &EvidentialPoints, world_from_sensor: &Pose, frame: u64, config: &Config) -> Clusters {
-    if config.clustering == Clustering::Cells {
-        let numbers = cells(&points.position, &points.label, world_from_sensor, config.cell_size);
+    if config.clustering.method == Clustering::Cells {
+        let numbers = cells(&points.position, &points.label, world_from_sensor, config.clustering.cell_size);
         let count = numbers.iter().max().map_or(0, |last| *last as usize + 1);
         let all: Vec<u32> = (0..points.len() as u32).collect();
         return Clusters::of_numbers(&all, &numbers, count);
@@ -67,50 +28,46 @@ pub fn cluster(points: &EvidentialPoints, world_from_sensor: &Pose, frame: u64, 
         .enumerate()
         .with_max_len(1)
         .map(|(class, members)| {
-            cluster_class(points, members, counts[class], seed_of(config.seed, frame, class), config)
+            cluster_class(points, members, counts[class], seed_of(config.run.seed, frame, class), config)
         })
         .collect();
-    let mut all = Clusters { members: Vec::with_capacity(points.len()), starts: vec![0] };
-    for part in parts {
-        let offset = all.members.len() as u32;
-        all.members.extend_from_slice(&part.members);
-        all.starts.extend(part.starts.iter().skip(1).map(|start| start + offset));
-    }
-    all
+    Clusters::concat(&parts)
 }
 
 fn cluster_class(points: &EvidentialPoints, members: &[u32], count: usize, seed: u64, config: &Config) -> Clusters {
     let positions: Vec<[f32; 3]> = members.iter().map(|i| points.position[*i as usize]).collect();
-    let mut numbers = match config.clustering {
-        Clustering::KMeans => kmeans_plus_plus(&positions, count, seed, config.kmeans_iterations),
+    let mut numbers = match config.clustering.method {
+        Clustering::KMeans => kmeans_plus_plus(&positions, count, seed, config.clustering.kmeans_iterations),
         Clustering::Fps => farthest_point(&positions, count, seed),
         Clustering::Random => random_sample(&positions, count, seed),
         Clustering::Cells => vec![0; members.len()],
     };
-    let count = split_wide(&positions, &mut numbers, config.max_extent as f32);
+    let count = split_wide(&positions, &mut numbers, config.clustering.max_extent as f32);
     Clusters::of_numbers(members, &numbers, count as usize)
 }
 
-/// Clusters for each class (SPEC A2): at least one for a class that has points, at most one per four points.
+/// Clusters for each class (docs/method.md#number-of-clusters): at least one for a class that has points, at most one per four points.
 fn clusters_per_class(sizes: &[usize], config: &Config) -> Vec<usize> {
     let total: usize = sizes.iter().sum();
     let most = |size: usize| (size / 4).max(usize::from(size > 0));
-    match config.cluster_count {
-        ClusterCount::PerClass => sizes.iter().map(|size| config.clusters.min(most(*size))).collect(),
-        ClusterCount::Points => sizes.iter().map(|size| size.div_ceil(config.points_per_cluster).min(*size)).collect(),
+    match config.clustering.count {
+        ClusterCount::PerClass => sizes.iter().map(|size| config.clustering.clusters.min(most(*size))).collect(),
+        ClusterCount::Points => {
+            sizes.iter().map(|size| size.div_ceil(config.clustering.points_per_cluster).min(*size)).collect()
+        }
         ClusterCount::Total => {
-            let quota = |size: usize| config.clusters as f64 * size as f64 / total.max(1) as f64;
+            let quota = |size: usize| config.clustering.clusters as f64 * size as f64 / total.max(1) as f64;
             let mut counts: Vec<usize> = sizes.iter().map(|size| quota(*size) as usize).collect();
             let mut order: Vec<usize> = (0..sizes.len()).filter(|class| sizes[*class] > 0).collect();
             // Largest remainders first; the lower class wins ties.
             order.sort_by(|a, b| quota(sizes[*b]).fract().total_cmp(&quota(sizes[*a]).fract()).then(a.cmp(b)));
-            let spare = config.clusters.saturating_sub(counts.iter().sum());
+            let spare = config.clustering.clusters.saturating_sub(counts.iter().sum());
             order.iter().take(spare).for_each(|class| counts[*class] += 1);
             for (count, size) in counts.iter_mut().zip(sizes) {
                 *count = (*count).clamp(usize::from(*size > 0), most(*size));
             }
             // One for every class may exceed the total: take back from the largest.
-            while counts.iter().sum::<usize>() > config.clusters {
+            while counts.iter().sum::<usize>() > config.clustering.clusters {
                 match counts.iter_mut().filter(|count| **count > 1).max() {
                     Some(largest) => *largest -= 1,
                     None => break,
@@ -136,14 +93,13 @@ mod tests {
         assert!(counts.iter().sum::<usize>() <= 256);
         assert_eq!((counts[3], counts[4], counts[5]), (1, 0, 1));
         assert!(counts[0] > counts[1] && counts[1] > counts[2]);
-        let few = clusters_per_class(&[50, 50, 50], &Config { clusters: 2, ..config });
+        let few = clusters_per_class(&[50, 50, 50], &config.with(|c| c.clustering.clusters = 2));
         assert_eq!(few, [1, 1, 1]);
     }
 
     #[test]
     fn every_strategy_partitions_the_points_by_class() {
-        let mut points = EvidentialPoints::default();
-        points.classes = 3;
+        let mut points = EvidentialPoints { classes: 3, ..EvidentialPoints::default() };
         for i in 0..500_u32 {
             let t = i as f32 * 0.37;
             points.position.push([t.sin() * 9.0, t.cos() * 7.0, (t * 0.1).sin()]);
@@ -151,7 +107,7 @@ mod tests {
         }
         for name in Clustering::NAMES {
             for counting in ClusterCount::NAMES {
-                let mut config = Config { max_extent: 5.0, ..Config::default() };
+                let mut config = Config::default().with(|c| c.clustering.max_extent = 5.0);
                 config.set_text("clustering", name).unwrap();
                 config.set_text("cluster_count", counting).unwrap();
                 let clusters = cluster(&points, &Pose::IDENTITY, 3, &config);

@@ -4,9 +4,9 @@
 //! the order in which seeding lays points end to end are shared with the code under test.
 
 use super::cover::Cover;
-use super::rng::Rng;
 use super::tree::Tree;
 use super::{farthest_point, kmeans_plus_plus, random_sample};
+use crate::random::Rng;
 
 type Point = [f32; 3];
 

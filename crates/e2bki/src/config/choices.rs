@@ -50,7 +50,7 @@ choice!(
 );
 
 choice!(
-    /// What happens to a primitive that the gate stops (SPEC A9).
+    /// What happens to a primitive that the gate stops (docs/method.md#gated-primitives).
     Gated {
         /// It never enters the map.
         Drop = "drop",
@@ -60,7 +60,7 @@ choice!(
 );
 
 choice!(
-    /// Order of pruning and merging within a frame (SPEC A13).
+    /// Order of pruning and merging within a frame (docs/method.md#order-of-refinement).
     Refinement {
         /// Prune by ascending range, then merge by ascending id among the survivors.
         PruneThenMerge = "prune-then-merge",
@@ -70,7 +70,7 @@ choice!(
 );
 
 choice!(
-    /// Form of a primitive's ellipsoid (SPEC A31).
+    /// Form of a primitive's ellipsoid (docs/method.md#isotropic-primitives).
     Shape {
         /// Semi-axes from the covariance.
         Ellipsoid = "ellipsoid",
@@ -82,7 +82,7 @@ choice!(
 );
 
 choice!(
-    /// Length that the kernel takes for the distance to an ellipsoid (SPEC A1).
+    /// Length that the kernel takes for the distance to an ellipsoid (docs/method.md#distance-to-an-ellipsoid).
     Distance {
         /// The shortest Euclidean distance.
         Euclidean = "euclidean",
@@ -106,7 +106,7 @@ choice!(
 );
 
 choice!(
-    /// What the number of clusters means (SPEC A2).
+    /// What the number of clusters means (docs/method.md#number-of-clusters).
     ClusterCount {
         /// `points_per_cluster` points in each on average.
         Points = "points",
@@ -118,7 +118,7 @@ choice!(
 );
 
 choice!(
-    /// Where the posterior comes from (SPEC A10).
+    /// Where the posterior comes from (docs/method.md#posterior-of-the-current-set).
     Posterior {
         /// From the current refined set: what was pruned is gone, what was merged counts once.
         Refined = "refined",
@@ -128,7 +128,7 @@ choice!(
 );
 
 choice!(
-    /// Form of the evidence-sparsity part of the uncertainty (SPEC A21).
+    /// Form of the evidence-sparsity part of the uncertainty (docs/method.md#evidence-sparsity).
     Sparsity {
         /// (C−1)/(C²(S+1)), as the paper prints it.
         Literal = "literal",

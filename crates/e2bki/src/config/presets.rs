@@ -13,21 +13,22 @@ pub const PRESETS: &[(&str, &str)] = &[
 impl Config {
     /// The preset of that name; see [`PRESETS`].
     pub fn preset(name: &str) -> Result<Self> {
-        let paper = |clusters| Self {
-            clustering: Clustering::KMeans,
-            merge: true,
-            uncertainty_sensitivity: 0.75,
-            reach_growth: 0.0,
-            correlation: 0.0,
-            vote_correlation: 1.0,
-            doubt: Doubt::Ignorance,
-            drop_uncertain: 0.1,
-            label_strength: 3.0,
-            context: 0.0,
-            class_trust: 0.0,
-            cluster_count: ClusterCount::Total,
-            clusters,
-            ..Self::default()
+        let paper = |clusters| {
+            Self::default().with(|c| {
+                c.input.label_strength = 3.0;
+                c.input.context = 0.0;
+                c.input.class_trust = 0.0;
+                c.clustering.method = Clustering::KMeans;
+                c.clustering.count = ClusterCount::Total;
+                c.clustering.clusters = clusters;
+                c.fusion.correlation = 0.0;
+                c.fusion.drop_uncertain = 0.1;
+                c.refinement.merge = true;
+                c.kernel.uncertainty_sensitivity = 0.75;
+                c.kernel.reach_growth = 0.0;
+                c.kernel.vote_correlation = 1.0;
+                c.views.doubt = Doubt::Ignorance;
+            })
         };
         match name {
             "default" => Ok(Self::default()),

@@ -1,11 +1,14 @@
 //! Configuration files: TOML in, commented TOML out.
 
-use super::fields::{Field, Kind, fields};
-use super::{Config, Confusion, PRESETS};
+use super::field::{Field, Kind};
+use super::{Config, Confusion, PRESETS, fields, records};
 use crate::error::{Error, Result};
 
 impl Config {
     /// Reads TOML. Keys that are absent keep the value of the preset named by the optional key `preset`.
+    ///
+    /// A parameter stands in the table of its record (`[kernel]`, `length_scale = 0.2`) or outside of all tables by its
+    /// name alone (`length_scale = 0.2`), as map files and older configuration files have it.
     pub fn from_toml(text: &str) -> Result<Self> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| Error::Syntax(e.to_string()))?;
         let mut config = match table.get("preset") {
@@ -19,14 +22,23 @@ impl Config {
                 });
             }
         };
+        let mut seen = Vec::new();
         for (key, value) in table.iter().filter(|(key, _)| *key != "preset") {
-            config.set(key, value)?;
+            match value {
+                // A table of a misspelt record is entered as well, so that the message names the parameter meant.
+                toml::Value::Table(record) if is_record(key) || !record.is_empty() && find(key).is_none() => {
+                    for (name, value) in record {
+                        config.set_once(&format!("{key}.{name}"), value, &mut seen)?;
+                    }
+                }
+                _ => config.set_once(key, value, &mut seen)?,
+            }
         }
         config.check()?;
         Ok(config)
     }
 
-    /// Sets one parameter from text, as in `name=value` on a command line.
+    /// Sets one parameter from text, as in `kernel.length_scale=0.1` or `length_scale=0.1` on a command line.
     pub fn set_text(&mut self, key: &str, text: &str) -> Result<()> {
         // A bare word is a string: nobody wants to quote on a command line.
         let value = format!("v = {text}")
@@ -41,18 +53,41 @@ impl Config {
         Ok(())
     }
 
-    /// Writes TOML with a comment on every parameter; [`Config::from_toml`] reads it back unchanged.
+    /// Writes TOML with a table per record and a comment on every parameter; [`Config::from_toml`] reads it back unchanged.
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
-        for field in fields() {
-            let symbol = if field.symbol.is_empty() { String::new() } else { format!(" (paper: {})", field.symbol) };
-            text += &format!("# {}{symbol}; {}\n{} = {}\n", field.about, field.allowed(), field.key, field.value(self));
+        for record in records() {
+            let gap = if text.is_empty() { "" } else { "\n" };
+            text += &format!("{gap}# {}.\n[{}]\n", record.about, record.name);
+            for field in fields().iter().filter(|field| field.record == record.name) {
+                text += &format!("# {} Allowed: {}.\n", field.text(), field.allowed());
+                text += &format!("{} = {}\n", field.name, field.value(self));
+            }
         }
         text
     }
 
-    fn set(&mut self, key: &str, value: &toml::Value) -> Result<()> {
-        let field = fields().iter().find(|field| field.key == key).ok_or_else(|| unknown(key))?;
+    /// Writes TOML without records or comments, as map files have it: every program that knows the format reads it.
+    pub fn to_flat_toml(&self) -> String {
+        fields().iter().map(|field| format!("{} = {}\n", field.flat, field.value(self))).collect()
+    }
+
+    /// Sets a parameter that no other line of the file has set.
+    fn set_once(&mut self, key: &str, value: &toml::Value, seen: &mut Vec<&'static str>) -> Result<()> {
+        let field = self.set(key, value)?;
+        if seen.contains(&field.key) {
+            return Err(Error::BadValue {
+                key: field.key.into(),
+                found: format!("there twice, also as `{}`", field.flat),
+                allowed: "one of them".into(),
+            });
+        }
+        seen.push(field.key);
+        Ok(())
+    }
+
+    fn set(&mut self, key: &str, value: &toml::Value) -> Result<&'static Field> {
+        let field = find(key).ok_or_else(|| unknown(key))?;
         let bad = || field.bad(value.to_string());
         match (&field.kind, value) {
             (Kind::Float { set, .. }, toml::Value::Float(v)) => set(self, *v),
@@ -69,12 +104,26 @@ impl Config {
             }
             _ => return Err(bad()),
         }
-        Ok(())
+        Ok(field)
     }
 }
 
+fn is_record(name: &str) -> bool {
+    records().iter().any(|record| record.name == name)
+}
+
+fn find(name: &str) -> Option<&'static Field> {
+    fields().iter().find(|field| field.is_named(name))
+}
+
+/// Names the parameter whose name is nearest, with its record or without, or in another record.
 fn unknown(key: &str) -> Error {
-    let nearest = fields().iter().min_by_key(|field: &&Field| edit_distance(field.key, key));
+    let last = key.rsplit('.').next().unwrap_or(key);
+    let distance = |field: &&Field| {
+        let near = [(field.key, key), (field.flat, key), (field.name, last), (field.flat, last)];
+        near.into_iter().map(|(a, b)| edit_distance(a, b)).min()
+    };
+    let nearest = fields().iter().min_by_key(distance);
     Error::UnknownKey { key: key.into(), nearest: nearest.map_or_else(String::new, |field| field.key.into()) }
 }
 
@@ -104,16 +153,22 @@ mod tests {
             let config = Config::preset(name).unwrap();
             config.check().unwrap();
             assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
+            assert_eq!(Config::from_toml(&config.to_flat_toml()).unwrap(), config);
         }
-        assert_eq!(Config::from_toml("preset = \"paper-rellis\"").unwrap().clusters, 256);
-        assert_eq!(Config::preset("paper-urban").unwrap().clusters, 1024);
+        assert_eq!(Config::from_toml("preset = \"paper-rellis\"").unwrap().clustering.clusters, 256);
+        assert_eq!(Config::preset("paper-urban").unwrap().clustering.clusters, 1024);
     }
 
     #[test]
     fn mistakes_name_the_key_the_range_and_the_nearest_key() {
         let message = |text: &str| Config::from_toml(text).unwrap_err().to_string();
-        assert!(message("lenght_scale = 0.2").contains("did you mean `length_scale`"));
-        assert!(message("prior = -1").contains("`prior` is -1"));
+        assert!(message("lenght_scale = 0.2").contains("did you mean `kernel.length_scale`"));
+        for wrong in
+            ["kernel.lenght_scale = 1", "kernal.length_scale = 1", "run.length_scale = 1", "[kernal]\nlength_scale = 1"]
+        {
+            assert!(message(wrong).contains("did you mean `kernel.length_scale`"), "{wrong}: {}", message(wrong));
+        }
+        assert!(message("prior = -1").contains("`kernel.prior` is -1"));
         assert!(message("resolution = nan").contains("0.005 to 10"));
         assert!(message("resolution = inf").contains("0.005 to 10"));
         assert!(message("threads = -3").contains("0 to 1024"));
@@ -124,13 +179,17 @@ mod tests {
         assert!(message("preset = \"papr\"").contains("paper-urban"));
         assert!(message("a = = 3").contains("TOML"));
         assert!(message("min_range = 9\nmax_range = 5").contains("max_range"));
+        assert!(message("threads = 2\n[run]\nthreads = 2").contains("`run.threads` is there twice"));
+        assert!(message("kernel = 3").contains("unknown"));
+        assert!(message("run.threads = { a = 1 }").contains("0 to 1024"));
+        assert!(message("threads = { a = 1 }").contains("0 to 1024"));
     }
 
     #[test]
     fn a_confusion_survives_a_round_trip_and_must_be_one() {
         let mut config = Config::default();
         config.set_text("confusion", "[[0.75, 0.25], [0, 1]]").unwrap();
-        assert_eq!(config.confusion.rows(), [[0.75, 0.25], [0.0, 1.0]]);
+        assert_eq!(config.input.confusion.rows(), [[0.75, 0.25], [0.0, 1.0]]);
         assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
         let before = config.clone();
         for wrong in ["[[1.0]", "[1, 2]", "[[1, 0]]", "[[0.5, 0.4], [0, 1]]", "[[2, -1], [0, 1]]", "[[nan]]", "\"x\""] {
@@ -146,10 +205,34 @@ mod tests {
     fn a_command_line_setting_needs_no_quotes_and_changes_nothing_when_wrong() {
         let mut config = Config::default();
         config.set_text("clustering", "fps").unwrap();
-        config.set_text("resolution", "0.1").unwrap();
-        assert_eq!((config.clustering.name(), config.resolution), ("fps", 0.1));
+        config.set_text("views.resolution", "0.1").unwrap();
+        config.set_text("refinement.order", "one-pass").unwrap();
+        assert_eq!((config.clustering.method.name(), config.views.resolution), ("fps", 0.1));
+        assert_eq!(config.refinement.order.name(), "one-pass");
         let before = config.clone();
         assert!(config.set_text("resolution", "-4").is_err());
         assert_eq!(config, before);
+    }
+
+    #[test]
+    fn names_are_unique_and_say_their_record() {
+        for (i, a) in fields().iter().enumerate() {
+            assert_eq!(a.key, format!("{}.{}", a.record, a.name));
+            assert!(is_record(a.record));
+            assert!(fields()[i + 1..].iter().all(|b| a.key != b.key && a.flat != b.flat), "{}", a.key);
+            let words = a.about.chars().next().is_some_and(char::is_uppercase) && !a.about.ends_with('.');
+            assert!(words && !a.text().contains("metres"), "{}: {}", a.key, a.about);
+        }
+    }
+
+    /// The files have a value that is no default for every parameter.
+    #[test]
+    fn a_file_without_records_says_the_same_as_one_with_records() {
+        let config = Config::from_toml(include_str!("../../tests/golden/flat.toml")).unwrap();
+        let usual = Config::default();
+        for field in fields() {
+            assert_ne!(field.value(&config), field.value(&usual), "{}", field.key);
+        }
+        assert_eq!(config, Config::from_toml(include_str!("../../tests/golden/records.toml")).unwrap());
     }
 }

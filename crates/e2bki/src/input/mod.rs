@@ -1,14 +1,13 @@
-//! From a frame in any of its forms to evidential points: every value checked, every dropped point counted.
+//! Step 1, check input: from a frame in any of its forms to points that hold an opinion each. Every value is checked,
+//! every dropped point counted.
 
-mod context;
-mod cubes;
+mod check;
 mod frame;
-mod labels;
 mod opinion;
 mod points;
 mod report;
-mod translate;
 
+pub(crate) use check::{Checked, Said, check_input};
 pub use frame::{Frame, LogitKind, Semantics};
 pub use opinion::{MAX_ODDS, MIN_ENTROPY_UNCERTAINTY};
 pub use points::EvidentialPoints;

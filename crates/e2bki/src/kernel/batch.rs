@@ -6,9 +6,9 @@
 
 use pulp::Simd;
 
+use super::form::Form;
 use super::vector::Vector;
 use crate::config::Distance;
-use crate::primitive::Form;
 
 /// Points come in multiples of this, which no processor's vectors exceed.
 pub(crate) const LANES: usize = 32;
@@ -29,11 +29,6 @@ const KERNEL: [f32; 9] = [
     -3.405_347_3,
     3.179_476_7,
 ];
-
-/// Distance from the surface at which the kernel ends, metres.
-pub(crate) fn support_of(reach: f32, distance: Distance) -> f32 {
-    if distance == Distance::Squared { reach.sqrt() } else { reach }
-}
 
 /// Writes the kernel values at `center + (x, y, z)` for one primitive; points out of reach give 0. Reads and writes up
 /// to the next multiple of [`LANES`] beyond `len`.

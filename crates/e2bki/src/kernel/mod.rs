@@ -1,9 +1,11 @@
 //! The sparse kernel, and its value for a batch of points around one ellipsoid.
 
 mod batch;
+mod form;
 mod sparse;
 mod vector;
 
 pub use batch::kernel_of_nearness;
-pub(crate) use batch::{LANES, kernel_of_points, support_of};
+pub(crate) use batch::{LANES, kernel_of_points};
+pub(crate) use form::{Form, support_of};
 pub use sparse::sparse_kernel;

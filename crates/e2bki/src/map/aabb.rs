@@ -2,7 +2,7 @@
 
 use super::large::SMALL_M;
 use super::slots::Core;
-use crate::primitive::Form;
+use crate::kernel::Form;
 
 /// An axis-aligned box in the world, metres.
 #[derive(Debug, Clone, Copy, PartialEq)]

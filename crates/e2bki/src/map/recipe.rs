@@ -2,8 +2,9 @@
 
 use super::slots::Core;
 use crate::config::{Config, Distance, Shape};
+use crate::kernel::Form;
 use crate::maths::{exp, mahalanobis_threshold_2d, mahalanobis_threshold_3d};
-use crate::primitive::{Ellipsoid, Form, opinion_of, witnesses_per_point};
+use crate::primitive::{Ellipsoid, opinion_of, witnesses_per_point};
 
 /// How sums become an ellipsoid, an opinion and a kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,18 +26,18 @@ pub(crate) struct Recipe {
 impl Recipe {
     pub(crate) fn solid(config: &Config) -> Self {
         Self {
-            tau: mahalanobis_threshold_3d(config.ellipsoid_mass),
-            shape: config.shape,
-            distance: config.distance,
-            reach: config.length_scale * config.uncertainty_sensitivity,
-            correlation: config.correlation,
-            vote_correlation: config.vote_correlation,
-            growth: config.reach_growth,
+            tau: mahalanobis_threshold_3d(config.kernel.ellipsoid_mass),
+            shape: config.kernel.shape,
+            distance: config.kernel.distance,
+            reach: config.kernel.length_scale * config.kernel.uncertainty_sensitivity,
+            correlation: config.fusion.correlation,
+            vote_correlation: config.kernel.vote_correlation,
+            growth: config.kernel.reach_growth,
         }
     }
 
     pub(crate) fn planar(config: &Config) -> Self {
-        Self { tau: mahalanobis_threshold_2d(config.ellipsoid_mass), ..Self::solid(config) }
+        Self { tau: mahalanobis_threshold_2d(config.kernel.ellipsoid_mass), ..Self::solid(config) }
     }
 
     pub(crate) fn ellipsoid(&self, core: &Core) -> Ellipsoid {

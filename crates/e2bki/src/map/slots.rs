@@ -5,7 +5,9 @@ use rayon::prelude::*;
 
 use super::aabb::Support;
 use super::blocks::BlockKey;
-use crate::primitive::{Form, Sums};
+use crate::kernel::Form;
+use crate::prefetch::prefetch;
+use crate::primitive::Sums;
 
 /// Primitives per chunk.
 const CHUNK: usize = 1024;
@@ -207,14 +209,8 @@ impl Slots {
                     let (core, giver) = (&chunk.cores[i], &batch.cores[*row]);
                     let row = &batch.log_evidence[row * classes..(row + 1) * classes];
                     let own = &chunk.log_evidence[i * classes..(i + 1) * classes];
-                    std::hint::black_box((core.id, core.plausible, core.sums.range, giver.id, giver.sums.range));
-                    std::hint::black_box((
-                        own[0],
-                        own[classes - 1],
-                        row[0],
-                        row[classes - 1],
-                        chunk.probability[i * classes],
-                    ));
+                    prefetch((core.id, core.plausible, core.sums.range, giver.id, giver.sums.range));
+                    prefetch((own[0], own[classes - 1], row[0], row[classes - 1], chunk.probability[i * classes]));
                 }
                 let slot = rows[0].0;
                 let i = slot as usize % CHUNK;

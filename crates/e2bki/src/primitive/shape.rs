@@ -5,9 +5,9 @@
 //! climbs from a lower bound without overshooting; the distance is then t·|y/(t + a²)|, free of cancellation.
 
 use super::eigen::symmetric_eigen;
-use crate::config::{Distance, Shape};
+use crate::config::Shape;
 
-/// Smallest variance along an axis of a derived ellipsoid, m²; raw moments are never changed (SPEC A4).
+/// Smallest variance along an axis of a derived ellipsoid, m²; raw moments are never changed (docs/method.md#degenerate-clusters).
 pub const EIGENVALUE_FLOOR_M2: f64 = 1e-4;
 
 /// Radius that stands for a point, metres.
@@ -72,45 +72,6 @@ impl Ellipsoid {
             }
         }
         t * (0..3).map(|i| (y[i] / (t + a[i] * a[i])).powi(2)).sum::<f64>().sqrt()
-    }
-}
-
-/// An ellipsoid and the kernel's reach in the form that the hot loop reads: f32, about the centre.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Form {
-    pub(crate) axes: [[f32; 3]; 3],
-    pub(crate) semi_axes: [f32; 3],
-    /// Kernel reach, metres; 0 for a muted primitive.
-    pub(crate) reach: f32,
-    /// Half side of the box outside of which the kernel is zero, metres.
-    pub(crate) half_box: [f32; 3],
-    /// Unit of length in which the distance is computed: between the longest semi-axis and the reach, so that the
-    /// products of six lengths and more stay within the range of f32 for any axis and any reach.
-    pub(crate) unit: f32,
-    /// Newton steps that the distance needs: they grow with the ratio of the axes, not with the point.
-    pub(crate) steps: u8,
-}
-
-impl Form {
-    pub(crate) fn new(ellipsoid: &Ellipsoid, reach: f64, distance: Distance) -> Self {
-        // Widened by more than the rounding to f32, so that the box never cuts off what the kernel would give.
-        let margin = f64::from(crate::kernel::support_of(reach as f32, distance)) * (1.0 + 1e-6) + 1e-6;
-        // Measured: 2 + log₂(longest/shortest) steps leave at most 4e−5 m, usually far less (see the batch tests).
-        let mut steps = 2;
-        let mut ratio = ellipsoid.semi_axes[2] / ellipsoid.semi_axes[0];
-        while ratio > 1.0 && steps < 16 {
-            ratio *= 0.5;
-            steps += 1;
-        }
-        let longest = ellipsoid.semi_axes[2];
-        Self {
-            unit: (longest * ((longest + reach) / longest).sqrt().sqrt()) as f32,
-            steps,
-            axes: ellipsoid.axes.map(|axis| axis.map(|v| v as f32)),
-            semi_axes: ellipsoid.semi_axes.map(|v| v as f32),
-            reach: reach as f32,
-            half_box: ellipsoid.half_box().map(|v| (v * (1.0 + 1e-6) + margin) as f32),
-        }
     }
 }
 

@@ -10,7 +10,7 @@ pub const BLOCK_SIDE_M: f64 = 1.0;
 /// Positions and ranges are multiples of this.
 pub const QUANTUM_M: f64 = 1.0 / 65_536.0;
 
-/// Ranges below this count as this much, so that a return at the sensor cannot prune everything (SPEC A16).
+/// Ranges below this count as this much, so that a return at the sensor cannot prune everything (docs/method.md#range-floor).
 const RANGE_FLOOR_M: f64 = 0.5;
 
 /// Additive geometry of a primitive.

@@ -20,7 +20,7 @@ pub(super) fn merge(
     // Having a partner can only begin when a merge moves somebody here: `stirred` holds those it happened to.
     let mut stirred: FxHashSet<u32> = FxHashSet::default();
     let mut drift = Drift::default();
-    let span = config.consistency_radius.ceil() as i32;
+    let span = config.refinement.consistency_radius.ceil() as i32;
     let unsettled: FxHashSet<BlockKey> = pruned
         .iter()
         .flat_map(|BlockKey(b)| cube(span).map(|d| BlockKey(std::array::from_fn(|i| b[i] + d[i]))))
@@ -31,12 +31,12 @@ pub(super) fn merge(
         if !relevant || !set.core(member.slot).alive {
             continue;
         }
-        let seen_contradicted = member.contradicted && drift.most <= MARGIN * config.merge_radius;
+        let seen_contradicted = member.contradicted && drift.most <= MARGIN * config.refinement.merge_radius;
         if seen_contradicted && !unsettled.contains(&BlockKey(block_of(set.core(member.slot).mean))) {
             continue;
         }
-        partners_of(set, member.slot, config.merge_radius, &mut partners);
-        if partners.is_empty() || contradicted(set, member.slot, config.consistency_radius) {
+        partners_of(set, member.slot, config.refinement.merge_radius, &mut partners);
+        if partners.is_empty() || contradicted(set, member.slot, config.refinement.consistency_radius) {
             continue;
         }
         let before: Vec<(u32, [f64; 3])> =
@@ -45,7 +45,7 @@ pub(super) fn merge(
         drift.note(&before, receiver, set.core(receiver).mean);
         outcome.merged += partners.len();
         outcome.changed.push(receiver);
-        partners_of(set, receiver, config.merge_radius, &mut partners);
+        partners_of(set, receiver, config.refinement.merge_radius, &mut partners);
         stirred.extend(&partners);
     }
 }

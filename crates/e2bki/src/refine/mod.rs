@@ -1,4 +1,4 @@
-//! Refinement: prune what nearer primitives contradict, merge what agrees (SPEC A12–A16).
+//! Step 6, refine: prune what nearer primitives contradict, merge what agrees (docs/method.md#order-of-refinement).
 //!
 //! Only fresh primitives and the old ones within the consistency radius of a fresh one are visited, so the cost of a
 //! frame depends on what is near it and never on the size of the map. Searches run in parallel over blocks and only
@@ -27,13 +27,13 @@ pub(crate) struct Outcome {
 /// Refines around the fresh primitives: those made or changed since the set's latest `begin`.
 pub(crate) fn refine(set: &mut PrimitiveSet, config: &Config) -> Outcome {
     let mut outcome = Outcome::default();
-    if config.prune || config.merge {
+    if config.refinement.prune || config.refinement.merge {
         let survey = survey::survey(set, config);
-        match config.refinement {
+        match config.refinement.order {
             Refinement::PruneThenMerge => {
                 let pruned = prune::prune(set, survey.contradictions);
                 outcome.pruned = pruned.len();
-                if config.merge {
+                if config.refinement.merge {
                     merge::merge(set, survey.members, &pruned, config, &mut outcome);
                 }
             }

@@ -11,7 +11,7 @@ use crate::map::PrimitiveSet;
 /// Applies both rules to the surveyed snapshot: contradictions all count, and only uncontradicted members merge.
 pub(super) fn one_pass(set: &mut PrimitiveSet, survey: Survey, config: &Config, outcome: &mut Outcome) {
     let pruned: FxHashSet<u32> = survey.contradictions.iter().map(|found| found.target).collect();
-    if config.merge {
+    if config.refinement.merge {
         for member in &survey.members {
             let gone = |slot: u32| pruned.contains(&slot) || !set.core(slot).alive;
             if member.contradicted || gone(member.slot) {

@@ -40,7 +40,7 @@ pub(super) struct Survey {
 }
 
 pub(super) fn survey(set: &mut PrimitiveSet, config: &Config) -> Survey {
-    let blocks = set.near_fresh(config.consistency_radius);
+    let blocks = set.near_fresh(config.refinement.consistency_radius);
     let set = &*set;
     let parts: Vec<Survey> = blocks.par_iter().with_min_len(16).map(|key| survey_block(set, *key, config)).collect();
     let mut all = Survey::default();
@@ -56,23 +56,23 @@ fn survey_block(set: &PrimitiveSet, key: BlockKey, config: &Config) -> Survey {
     let mut survey = Survey::default();
     let Some(block) = set.blocks().get(key) else { return survey };
     // Before anything is looked up: where all were seen from about as far as the farthest, nothing can be pruned.
-    let ratio = config.prune_ratio as f32;
+    let ratio = config.refinement.prune_ratio as f32;
     let nearest = block.near.iter().fold(f32::INFINITY, |least, near| least.min(near.range));
-    if !config.merge && set.farthest() <= ratio * nearest {
+    if !config.refinement.merge && set.farthest() <= ratio * nearest {
         return survey;
     }
-    let around = Neighbourhood::new(set, key, config.consistency_radius);
-    let (consistency, merge) = (config.consistency_radius as f32, config.merge_radius as f32);
-    let margin = (MARGIN * config.merge_radius) as f32;
+    let around = Neighbourhood::new(set, key, config.refinement.consistency_radius);
+    let (consistency, merge) = (config.refinement.consistency_radius as f32, config.refinement.merge_radius as f32);
+    let margin = (MARGIN * config.refinement.merge_radius) as f32;
     // Most blocks see one label only, or no range that differs enough: then there is nothing to prune.
     let labels = around.blocks().fold(0, |bits, block| bits | block.labels);
     let mixed = labels.count_ones() > 1 || set.classes() > 64;
     let mut farthest = 0.0;
-    if config.prune && mixed {
+    if config.refinement.prune && mixed {
         farthest = around.blocks().flat_map(|block| &block.near).fold(0.0_f32, |most, near| most.max(near.range));
     }
     let prunes = |near: &Near| farthest > ratio * near.range;
-    if !config.merge && !block.near.iter().any(prunes) {
+    if !config.refinement.merge && !block.near.iter().any(prunes) {
         return survey;
     }
     for near in &block.near {
@@ -83,7 +83,7 @@ fn survey_block(set: &PrimitiveSet, key: BlockKey, config: &Config) -> Survey {
         let id = set.core(near.slot).id;
         let partner = |other: &Near| other.label == near.label && other.slot != near.slot;
         let mut member = Member { id, slot: near.slot, has_partner: false, contradicted: false, partners: Vec::new() };
-        if config.refinement == Refinement::OnePass {
+        if config.refinement.order == Refinement::OnePass {
             around.any_within(near.local, merge, |other| {
                 if partner(other) {
                     member.partners.push(other.slot);
@@ -93,7 +93,8 @@ fn survey_block(set: &PrimitiveSet, key: BlockKey, config: &Config) -> Survey {
             member.contradicted =
                 mixed && around.any_within(near.local, consistency, |other| other.label != near.label);
         } else {
-            member.has_partner = config.merge && around.any_within(near.local, merge, |other| partner(other));
+            member.has_partner =
+                config.refinement.merge && around.any_within(near.local, merge, |other| partner(other));
             member.contradicted = member.has_partner
                 && mixed
                 && around.any_within(near.local, consistency - margin, |other| other.label != near.label);

@@ -43,17 +43,18 @@ fn prune_then_merge(all: &mut Vec<Plain>, config: &Config) {
         let Some(i) = of(all, id) else { continue };
         let me = all[i].clone();
         all.retain(|other| {
-            let contradicts = other.label != me.label && me.distance(other) <= config.consistency_radius;
-            !(contradicts && other.sums.mean_range() > config.prune_ratio * me.sums.mean_range())
+            let contradicts = other.label != me.label && me.distance(other) <= config.refinement.consistency_radius;
+            !(contradicts && other.sums.mean_range() > config.refinement.prune_ratio * me.sums.mean_range())
         });
     }
     for id in members {
         let Some(i) = of(all, id) else { continue };
         let me = all[i].clone();
-        if all.iter().any(|other| other.label != me.label && me.distance(other) <= config.consistency_radius) {
+        if all.iter().any(|other| other.label != me.label && me.distance(other) <= config.refinement.consistency_radius)
+        {
             continue;
         }
-        let close = |other: &Plain| other.label == me.label && me.distance(other) <= config.merge_radius;
+        let close = |other: &Plain| other.label == me.label && me.distance(other) <= config.refinement.merge_radius;
         merge_group(all, close);
     }
 }
@@ -73,14 +74,14 @@ fn merge_group(all: &mut Vec<Plain>, belongs: impl Fn(&Plain) -> bool) {
 fn one_pass(all: &mut Vec<Plain>, config: &Config) {
     let snapshot = all.clone();
     let members = members(all, config);
-    let conflict = |a: &Plain, b: &Plain| a.label != b.label && a.distance(b) <= config.consistency_radius;
+    let conflict = |a: &Plain, b: &Plain| a.label != b.label && a.distance(b) <= config.refinement.consistency_radius;
     let member = |p: &Plain| members.contains(&p.id);
     let pruned: Vec<u64> = snapshot
         .iter()
         .filter(|j| {
-            snapshot
-                .iter()
-                .any(|i| member(i) && conflict(i, j) && j.sums.mean_range() > config.prune_ratio * i.sums.mean_range())
+            snapshot.iter().any(|i| {
+                member(i) && conflict(i, j) && j.sums.mean_range() > config.refinement.prune_ratio * i.sums.mean_range()
+            })
         })
         .map(|p| p.id)
         .collect();
@@ -92,7 +93,7 @@ fn one_pass(all: &mut Vec<Plain>, config: &Config) {
         }
         let close: Vec<u64> = snapshot
             .iter()
-            .filter(|other| other.label == me.label && me.distance(other) <= config.merge_radius)
+            .filter(|other| other.label == me.label && me.distance(other) <= config.refinement.merge_radius)
             .map(|p| p.id)
             .collect();
         merge_group(all, |p| close.contains(&p.id));
@@ -101,7 +102,7 @@ fn one_pass(all: &mut Vec<Plain>, config: &Config) {
 
 fn members(all: &[Plain], config: &Config) -> Vec<u64> {
     all.iter()
-        .filter(|p| p.fresh || all.iter().any(|q| q.fresh && p.distance(q) <= config.consistency_radius))
+        .filter(|p| p.fresh || all.iter().any(|q| q.fresh && p.distance(q) <= config.refinement.consistency_radius))
         .map(|p| p.id)
         .collect()
 }
@@ -139,7 +140,10 @@ fn refinement_is_the_plain_reading_of_the_rules() {
     for refinement in [Refinement::PruneThenMerge, Refinement::OnePass] {
         let (mut pruned, mut merged) = (0, 0);
         for seed in 0..12 {
-            let config = Config { refinement, merge: true, ..Config::default() };
+            let config = Config::default().with(|c| {
+                c.refinement.order = refinement;
+                c.refinement.merge = true;
+            });
             let recipe = Recipe::solid(&config);
             let mut rng = Rng::new(seed);
             let mut set = PrimitiveSet::new(CLASSES, recipe);

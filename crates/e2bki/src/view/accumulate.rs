@@ -1,11 +1,12 @@
-//! The accumulating view, for the ablation only: every frame adds its kernels and nothing is taken back (SPEC A10).
+//! The accumulating view, for the ablation only: every frame adds its kernels and nothing is taken back (docs/method.md#posterior-of-the-current-set).
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::belief::{Beliefs, Terms};
 use super::evaluate::Scratch;
-use super::raster::{Lattice, SIDE};
+use super::lattice::{Lattice, SIDE};
+use super::places::BlockVoxels;
 use crate::config::Distance;
 use crate::map::{BlockKey, PrimitiveSet};
 use crate::maths::floor_i32;
@@ -34,7 +35,8 @@ impl Accumulated {
         let added: Vec<Vec<(BlockKey, Vec<f32>)>> = touched
             .par_iter()
             .map_init(Scratch::default, |scratch, (block, mask)| {
-                self.lattice.evaluate(frame, self.terms, self.distance, (*block, mask), None, scratch);
+                let mut voxels = BlockVoxels::new(&self.lattice, *block, mask, self.distance);
+                scratch.posterior(frame, self.terms, self.distance, &mut voxels);
                 let Some(rows) = scratch.rows() else { return Vec::new() };
                 let reached = mask.places().map(|(voxel, place)| (voxel, rows.get(place)));
                 let reached = reached.filter(|(_, (_, mass, _))| *mass > 0.0);

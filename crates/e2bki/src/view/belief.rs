@@ -19,10 +19,10 @@ impl Terms {
     pub(crate) fn new(classes: usize, config: &Config) -> Self {
         Self {
             classes,
-            prior: config.prior,
-            sparsity: config.sparsity,
-            doubt: config.doubt,
-            agreement: config.agreement,
+            prior: config.kernel.prior,
+            sparsity: config.views.sparsity,
+            doubt: config.views.doubt,
+            agreement: config.views.agreement,
         }
     }
 

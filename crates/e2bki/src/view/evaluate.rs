@@ -2,110 +2,22 @@
 //! places at a time. All views come through here, so that they cannot disagree.
 
 use super::belief::Terms;
+use super::hits::Hits;
 use super::memory::KernelMemory;
+use super::places::{BlockVoxels, Places};
 use crate::config::Distance;
-use crate::kernel::{LANES, kernel_of_points, support_of};
-use crate::map::{Core, PrimitiveSet};
+use crate::kernel::kernel_of_points;
+use crate::map::PrimitiveSet;
+use crate::prefetch::prefetch;
 
-/// Places offered at a time.
-pub(crate) const ROW: usize = 8;
-
-/// Most places evaluated together.
-pub(crate) const MOST_PLACES: usize = 4096;
-
-/// Places near one another at which a posterior is wanted.
-pub(crate) trait Places {
-    /// Offers at least the places that a primitive's kernel reaches.
-    fn within(&self, core: &Core, hits: &mut Hits);
-
-    /// Where the sums of a place are, by the number that `within` gave it.
-    fn row_of(&self, number: u16) -> usize;
-}
-
-/// Places that one primitive may reach: offsets from its mean, and numbers.
-pub(crate) struct Hits {
-    offsets: [[f32; MOST_PLACES + LANES]; 3],
-    places: [u16; MOST_PLACES + LANES],
-    kernel: [f32; MOST_PLACES + LANES],
-    len: usize,
-    /// Square of the distance from the mean beyond which the kernel is surely zero.
-    limit: f32,
-}
-
-impl Default for Hits {
-    fn default() -> Self {
-        Self {
-            offsets: [[0.0; MOST_PLACES + LANES]; 3],
-            places: [0; MOST_PLACES + LANES],
-            kernel: [0.0; MOST_PLACES + LANES],
-            len: 0,
-            limit: 0.0,
-        }
-    }
-}
-
-impl Hits {
-    /// Made by a function of its own: the arrays may be in its frame for a moment, and must not be in that of a parallel iterator,
-    /// which has one on the stack for every time it was split.
-    #[inline(never)]
-    fn boxed() -> Box<Self> {
-        Box::default()
-    }
-
-    #[inline(always)]
-    fn clear(&mut self, core: &Core, distance: Distance) {
-        self.len = 0;
-        let radius = core.form.semi_axes[2] + support_of(core.form.reach, distance);
-        self.limit = radius * radius * (1.0 + 1e-5);
-    }
-
-    /// Takes places `first..end` (sixteen at most) of a row of which x differs and y, z are shared. Copies eight or
-    /// sixteen and keeps what is wanted, so that little depends on how many there are; `x` is longer than a row for
-    /// that reason.
-    #[inline(always)]
-    pub(crate) fn take_run(&mut self, x: &[f32; 4 * ROW], y: f32, z: f32, row: u16, first: usize, end: usize) {
-        let at = self.len.min(MOST_PLACES);
-        self.copy_eight(x, y, z, row, first, at);
-        if end - first > ROW {
-            self.copy_eight(x, y, z, row, first + ROW, at + ROW);
-        }
-        self.len = at + (end - first);
-    }
-
-    #[inline(always)]
-    fn copy_eight(&mut self, x: &[f32; 4 * ROW], y: f32, z: f32, row: u16, first: usize, at: usize) {
-        let [xs, ys, zs] = &mut self.offsets;
-        let first = first.min(3 * ROW);
-        xs[at..at + ROW].copy_from_slice(&x[first..first + ROW]);
-        ys[at..at + ROW].fill(y);
-        zs[at..at + ROW].fill(z);
-        let mut places = [0; ROW];
-        for lane in 0..ROW {
-            places[lane] = row + first as u16 + lane as u16;
-        }
-        self.places[at..at + ROW].copy_from_slice(&places);
-    }
-
-    /// Takes those of eight places that are `wanted` (a bit each) and that the primitive may reach.
-    #[inline(always)]
-    pub(crate) fn offer(&mut self, x: &[f32], y: &[f32; ROW], z: &[f32; ROW], wanted: u8, row: u16) {
-        let mut bits = 0;
-        for lane in 0..ROW {
-            let squared = x[lane] * x[lane] + (y[lane] * y[lane] + z[lane] * z[lane]);
-            bits |= u8::from(squared <= self.limit) << lane;
-        }
-        bits &= wanted;
-        while bits != 0 {
-            let lane = bits.trailing_zeros() as usize & 7;
-            bits &= bits - 1;
-            let i = self.len.min(MOST_PLACES);
-            self.offsets[0][i] = x[lane];
-            self.offsets[1][i] = y[lane];
-            self.offsets[2][i] = z[lane];
-            self.places[i] = row + lane as u16;
-            self.len = i + 1;
-        }
-    }
+/// Where kernel values come from.
+#[derive(Clone, Copy)]
+enum Kernels<'a> {
+    /// All are computed, and none is kept.
+    Computed,
+    /// Those of primitives that have not changed are taken from an earlier evaluation of the same block; all are left in
+    /// [`Scratch::memory`] for the next one.
+    Remembered(&'a KernelMemory),
 }
 
 /// Sums of the places.
@@ -168,38 +80,50 @@ impl Scratch {
         (!self.sums.is_empty()).then_some(Rows { sums: &self.sums, classes, stride })
     }
 
-    /// Sums all classes from here on.
-    pub(crate) fn sum_all_classes(&mut self, terms: Terms) {
+    /// Sums of all classes at some places.
+    pub(crate) fn posterior(&mut self, set: &PrimitiveSet, terms: Terms, distance: Distance, places: &mut impl Places) {
+        self.find(set, places);
         self.classes.clear();
         self.classes.extend(0..terms.classes as u16);
+        self.evaluate(set, distance, places, Kernels::Computed);
     }
 
-    /// Sums only the classes that can win anywhere near the primitives found.
-    pub(crate) fn sum_plausible_classes(&mut self, set: &PrimitiveSet, terms: Terms) {
+    /// Sums of the classes that can be the most likely one, at the masked voxels of a block. What is `known` of an
+    /// earlier evaluation is not computed again, and the kernel values of all voxels of the block are left in
+    /// `memory`: the next frame may ask about others.
+    pub(crate) fn labels(
+        &mut self,
+        set: &PrimitiveSet,
+        terms: Terms,
+        distance: Distance,
+        voxels: BlockVoxels<'_>,
+        known: &KernelMemory,
+    ) {
+        let mut voxels = voxels.whole_block();
+        self.find(set, &voxels);
         let plausible = self.found.iter().fold(0, |bits, (_, slot)| bits | set.core(*slot).plausible);
         self.classes.clear();
         self.classes
             .extend((0..terms.classes as u16).filter(|class| terms.classes > 64 || plausible >> class & 1 == 1));
+        self.evaluate(set, distance, &mut voxels, Kernels::Remembered(known));
+    }
+
+    /// Finds the primitives whose kernels may reach the places.
+    fn find(&mut self, set: &PrimitiveSet, places: &impl Places) {
+        let (low, high) = places.bounds();
+        set.supports_in(low, high, &mut self.found);
     }
 
     /// Adds the kernel of every primitive found, at every place it reaches, to sums that start from zero.
-    /// Values in `known` are not computed again; with it, all values are left in `memory`.
-    pub(crate) fn evaluate(
-        &mut self,
-        set: &PrimitiveSet,
-        distance: Distance,
-        count: usize,
-        places: &impl Places,
-        known: Option<&KernelMemory>,
-    ) {
+    fn evaluate(&mut self, set: &PrimitiveSet, distance: Distance, places: &mut impl Places, kernels: Kernels<'_>) {
         self.kernel_values = 0;
         self.memory.clear();
         self.sums.clear();
         if self.found.is_empty() {
             return;
         }
-        self.sums.resize(count * self.stride(), 0.0);
-        pulp::Arch::new().dispatch(Evaluation { scratch: self, set, distance, places, known });
+        self.sums.resize(places.rows() * self.stride(), 0.0);
+        pulp::Arch::new().dispatch(Evaluation { scratch: self, set, distance, places, kernels });
     }
 }
 
@@ -209,8 +133,8 @@ struct Evaluation<'a, P> {
     scratch: &'a mut Scratch,
     set: &'a PrimitiveSet,
     distance: Distance,
-    places: &'a P,
-    known: Option<&'a KernelMemory>,
+    places: &'a mut P,
+    kernels: Kernels<'a>,
 }
 
 impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
@@ -227,7 +151,7 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
             // Asks for the memory of a primitive to come while this one is worked on.
             if let Some((_, next)) = found.get(i + 2) {
                 let core = self.set.core(*next);
-                std::hint::black_box((core.mean[0], core.form.half_box[0], self.set.probability(*next).first()));
+                prefetch((core.mean[0], core.form.half_box[0], self.set.probability(*next).first()));
             }
             let core = self.set.core(*slot);
             let probability = self.set.probability(*slot);
@@ -237,7 +161,11 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
                 *share = votes * probability[usize::from(*class)];
             }
             of_all[..2].copy_from_slice(&[votes, votes * core.uncertainty]);
-            if let Some((places, kernel)) = self.known.and_then(|known| known.find(*id, core.version, &mut cursor)) {
+            let known = match self.kernels {
+                Kernels::Computed => None,
+                Kernels::Remembered(known) => known.find(*id, core.version, &mut cursor),
+            };
+            if let Some((places, kernel)) = known {
                 add(self.places, places, kernel, share, sums);
                 memory.push(*id, core.version, places, kernel);
                 continue;
@@ -248,11 +176,14 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
             let Hits { offsets: [x, y, z], places, kernel, len, .. } = &mut **hits;
             // Lanes beyond the last place hold leftovers, whose results are not used.
             kernel_of_points(simd, &core.form, [x, y, z], *len, self.distance, kernel);
-            let len = if self.known.is_some() { only_reached(places, kernel, *len) } else { *len };
-            let (places, kernel) = (&places[..len], &kernel[..len]);
-            add(self.places, places, kernel, share, sums);
-            if self.known.is_some() {
-                memory.push(*id, core.version, places, kernel);
+            match self.kernels {
+                Kernels::Computed => add(self.places, &places[..*len], &kernel[..*len], share, sums),
+                Kernels::Remembered(_) => {
+                    let len = only_reached(places, kernel, *len);
+                    let (places, kernel) = (&places[..len], &kernel[..len]);
+                    add(self.places, places, kernel, share, sums);
+                    memory.push(*id, core.version, places, kernel);
+                }
             }
         }
     }

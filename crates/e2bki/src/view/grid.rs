@@ -9,8 +9,9 @@ use rustc_hash::FxHashMap;
 
 use super::belief::{Belief, Terms};
 use super::evaluate::Scratch;
+use super::lattice::{Lattice, Mask, SIDE};
 use super::memory::KernelMemory;
-use super::raster::{Lattice, Mask, SIDE};
+use super::places::BlockVoxels;
 use crate::config::Distance;
 use crate::map::{BlockKey, PrimitiveSet, Stale};
 use crate::maths::argmax;
@@ -88,9 +89,9 @@ impl LiveGrid {
         let fresh: Vec<(Box<Packed>, usize)> = stale
             .par_iter()
             .zip(old)
-            .map_init(Default::default, |(scratch, voxels), ((block, mask), mut packed)| {
-                let known = Some(&packed.memory);
-                self.lattice.evaluate(set, self.terms, self.distance, (*block, mask), known, scratch);
+            .map_init(<(Scratch, _)>::default, |(scratch, voxels), ((block, mask), mut packed)| {
+                let places = BlockVoxels::new(&self.lattice, *block, mask, self.distance);
+                scratch.labels(set, self.terms, self.distance, places, &packed.memory);
                 packed.replace(mask, scratch, voxels);
                 packed.update = self.update;
                 if self.remembers {

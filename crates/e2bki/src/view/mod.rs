@@ -1,19 +1,24 @@
-//! Views of the truth: voxels, bird's-eye cells and points anywhere, all the same posterior at different places.
+//! Step 7, view: views of the truth, voxels, bird's-eye cells and points anywhere, all the same posterior at different places.
 
 mod accumulate;
 mod belief;
 mod evaluate;
 mod grid;
+mod hits;
+mod lattice;
 mod memory;
+mod places;
 mod query;
 mod raster;
 mod runs;
+mod stale;
 
 pub(crate) use accumulate::Accumulated;
 pub(crate) use belief::Terms;
 pub use belief::{Belief, Beliefs};
 pub use grid::LiveVoxel;
 pub(crate) use grid::{LiveGrid, Work};
+pub(crate) use lattice::Lattice;
 pub(crate) use query::query;
+pub(crate) use raster::rasterise;
 pub use raster::{Cells, Voxels};
-pub(crate) use raster::{Lattice, rasterise};

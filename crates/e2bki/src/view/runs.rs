@@ -1,16 +1,53 @@
 //! Which voxels of a block a kernel may reach: a run along every row, a little generous. The kernel decides; this only
 //! spares it work.
 
-use super::evaluate::ROW;
-use super::raster::SIDE;
+use super::lattice::{Lattice, ROWS, SIDE, run_bits};
 use crate::config::Distance;
-use crate::kernel::support_of;
-use crate::primitive::Form;
+use crate::kernel::{Form, support_of};
+use crate::map::BlockKey;
 
-/// Bits of a row from a first voxel to before another.
-#[inline(always)]
-pub(super) fn run(first: i32, end: i32) -> u16 {
-    (0xffff_u32 >> (16 - (end - first)) << first) as u16
+/// Rows, and places, handled at a time.
+pub(super) const ROW: usize = 8;
+
+/// Voxels `first..end` of a row, and the row's offset from the mean of a primitive, metres.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Run {
+    pub(super) row: u8,
+    pub(super) first: u8,
+    pub(super) end: u8,
+    pub(super) y: f32,
+    pub(super) z: f32,
+}
+
+impl Run {
+    /// Its voxels as bits of their row.
+    #[inline(always)]
+    pub(super) fn bits(&self) -> u16 {
+        run_bits(i32::from(self.first), i32::from(self.end))
+    }
+}
+
+/// The runs of a block that one kernel may reach.
+pub(super) struct Runs {
+    /// Offsets of a row's voxels from the primitive's mean along x, metres. Longer than a row: runs are copied eight
+    /// voxels at a time.
+    pub(super) x: [f32; 4 * ROW],
+    /// One more than there are rows: every candidate is written, and stays if it is not empty.
+    found: [Run; ROWS + 1],
+    len: usize,
+}
+
+impl Default for Runs {
+    fn default() -> Self {
+        Self { x: [0.0; 4 * ROW], found: [Run::default(); ROWS + 1], len: 0 }
+    }
+}
+
+impl Runs {
+    #[inline(always)]
+    pub(super) fn found(&self) -> &[Run] {
+        &self.found[..self.len.min(ROWS)]
+    }
 }
 
 /// The rows of a block of voxels.
@@ -23,16 +60,12 @@ pub(super) struct BlockRows {
     distance: Distance,
 }
 
-/// Takes the runs that a kernel may reach.
-pub(super) trait Visit {
-    /// Voxels `first..end` of row `number`; offsets from the primitive's mean: x of the whole row, y and z of the run.
-    fn run(&mut self, number: usize, first: i32, end: i32, x: &[f32; 4 * ROW], yz: [f32; 2]);
-}
-
 impl BlockRows {
-    pub(super) fn new(centers: [[f64; SIDE as usize]; 3], resolution: f64, planar: bool, distance: Distance) -> Self {
-        let most = [SIDE, SIDE, if planar { 1 } else { SIDE }].map(|v| v as f32);
-        Self { centers, most, per_metre: 1.0 / resolution as f32, distance }
+    pub(super) fn new(lattice: &Lattice, block: BlockKey, distance: Distance) -> Self {
+        let centers =
+            std::array::from_fn(|axis| std::array::from_fn(|i| lattice.center(block.0[axis] * SIDE + i as i32, axis)));
+        let most = [SIDE, SIDE, if lattice.planar { 1 } else { SIDE }].map(|v| v as f32);
+        Self { centers, most, per_metre: 1.0 / lattice.resolution as f32, distance }
     }
 
     /// The first centre.
@@ -45,8 +78,9 @@ impl BlockRows {
         self.centers.map(|c| c[SIDE as usize - 1])
     }
 
+    /// Finds the runs that a kernel may reach.
     #[inline(always)]
-    pub(super) fn visit(&self, mean: [f64; 3], form: &Form, visitor: &mut impl Visit) {
+    pub(super) fn find(&self, mean: [f64; 3], form: &Form, runs: &mut Runs) {
         let per_metre = self.per_metre;
         let clip = |axis: usize| {
             let middle = (mean[axis] - self.centers[axis][0]) as f32;
@@ -56,8 +90,8 @@ impl BlockRows {
         };
         let (xs, ys, zs) = (clip(0), clip(1), clip(2));
         let offset = |axis: usize, i: usize| (self.centers[axis][i & 15] - mean[axis]) as f32;
-        // Longer than a row: runs are copied eight voxels at a time.
-        let mut x = [0.0; 4 * ROW];
+        let Runs { x, found, len } = runs;
+        *len = 0;
         for i in 0..SIDE as usize {
             x[i] = offset(0, i);
         }
@@ -89,10 +123,10 @@ impl BlockRows {
                 }
                 for j in 0..(ys.end - start).min(ROW as i32) {
                     let lane = j as usize & 7;
-                    if first[lane] < end[lane] {
-                        let number = (((start + j) & 15) + SIDE * (k & 15)) as usize;
-                        visitor.run(number, first[lane], end[lane], &x, [y[lane], z]);
-                    }
+                    let row = (((start + j) & 15) + SIDE * (k & 15)) as u8;
+                    let run = Run { row, first: first[lane] as u8, end: end[lane] as u8, y: y[lane], z };
+                    found[(*len).min(ROWS)] = run;
+                    *len += usize::from(first[lane] < end[lane]);
                 }
             }
         }

@@ -1,20 +1,20 @@
-//! Convolutions of every channel by itself.
+//! Depthwise convolutions.
 
 use rayon::prelude::*;
 
-use super::{Maps, dot, wide};
-use crate::network::plan::Unit;
+use super::{Tensor, dot, vectorize};
+use crate::network::plan::ConvNormActivation;
 
-/// Places computed together: their sums stay in registers while all taps are added.
+/// Pixels computed together: their sums stay in registers while all taps are added.
 const LANES: usize = 16;
 
-/// One image of one channel with a margin of zeros, its columns sorted by their rest when divided by the stride: whatever the
-/// stride, neighbouring places of the output read neighbouring values.
+/// One zero-padded channel of one image, its columns sorted by their remainder modulo the stride: whatever the stride,
+/// neighbouring output pixels read neighbouring values.
 struct Padded {
     values: Vec<f32>,
-    /// Columns of one rest, a whole number of [`LANES`] for the first tap.
+    /// Columns of one remainder, a multiple of [`LANES`] for the first tap.
     columns: usize,
-    /// From a place's row to each tap's values.
+    /// Offsets from a pixel's row to each tap's values.
     taps: Vec<usize>,
     input: [usize; 2],
     output: [usize; 2],
@@ -23,14 +23,14 @@ struct Padded {
 }
 
 impl Padded {
-    fn new(unit: &Unit, input: [usize; 2]) -> Self {
-        let (k, stride) = (unit.kernel, unit.stride);
-        let output = input.map(|side| unit.shrunk(side));
-        let reach = (k - 1) * unit.dilation;
-        let columns = output[1].next_multiple_of(LANES) + reach / stride;
-        let rows = (output[0] - 1) * stride + reach + 1;
+    fn new(conv: &ConvNormActivation, input: [usize; 2]) -> Self {
+        let (k, stride) = (conv.kernel, conv.stride);
+        let output = input.map(|side| conv.output_size(side));
+        let grouping = (k - 1) * conv.dilation;
+        let columns = output[1].next_multiple_of(LANES) + grouping / stride;
+        let rows = (output[0] - 1) * stride + grouping + 1;
         let tap = |i: usize| {
-            let (row, column) = (i / k * unit.dilation, i % k * unit.dilation);
+            let (row, column) = (i / k * conv.dilation, i % k * conv.dilation);
             (row * stride + column % stride) * columns + column / stride
         };
         Self {
@@ -40,11 +40,11 @@ impl Padded {
             input,
             output,
             stride,
-            padding: unit.padding(),
+            padding: conv.padding(),
         }
     }
 
-    /// Takes an image in; the margin is there already.
+    /// Copies an image in; the padding is there already.
     fn fill(&mut self, image: &[f32]) {
         let (stride, padding, width) = (self.stride, self.padding, self.input[1]);
         let rows = self.values.len() / (stride * self.columns);
@@ -65,7 +65,7 @@ impl Padded {
         }
     }
 
-    /// Where an output row's first tap reads.
+    /// Offset at which an output row's first tap reads.
     fn row(&self, y: usize) -> usize {
         y * self.stride * self.stride * self.columns
     }
@@ -93,9 +93,9 @@ impl Padded {
         }
     }
 
-    /// Adds the sum of products of a gradient and what each tap saw.
+    /// Adds the product of a gradient and each tap's inputs.
     #[inline(always)]
-    fn by_weights(&self, gradient: &[f32], out: &mut [f32]) {
+    fn grad_weights(&self, gradient: &[f32], out: &mut [f32]) {
         for (y, g) in gradient.chunks_exact(self.output[1]).enumerate() {
             let values = &self.values[self.row(y)..];
             for (out, tap) in out.iter_mut().zip(&self.taps) {
@@ -106,12 +106,12 @@ impl Padded {
 }
 
 /// The convolution of images, channel by channel, into `y`.
-fn convolved(x: &Maps, weights: &[f32], unit: &Unit, y: &mut Maps) {
-    let (taps, plane, cells, width) = (unit.kernel * unit.kernel, y.plane(), y.cells(), y.width);
-    let empty = || Padded::new(unit, [x.height, x.width]);
+fn convolved(x: &Tensor, weights: &[f32], conv: &ConvNormActivation, y: &mut Tensor) {
+    let (taps, plane, cells, width) = (conv.kernel * conv.kernel, y.plane(), y.cells(), y.width);
+    let empty = || Padded::new(conv, [x.height, x.width]);
     let channels = y.values.par_chunks_mut(plane).zip(x.values.par_chunks(x.plane())).zip(weights.par_chunks(taps));
     channels.for_each_init(empty, |padded, ((y, x_channel), w)| {
-        wide(
+        vectorize(
             #[inline(always)]
             || {
                 for (y, image) in y.chunks_exact_mut(cells).zip(x_channel.chunks_exact(x.cells())) {
@@ -128,23 +128,28 @@ fn convolved(x: &Maps, weights: &[f32], unit: &Unit, y: &mut Maps) {
 }
 
 /// The convolution.
-pub(crate) fn forward(x: &Maps, weights: &[f32], unit: &Unit) -> Maps {
-    let mut y = Maps::new(x.channels, x.images, unit.shrunk(x.height), unit.shrunk(x.width));
-    convolved(x, weights, unit, &mut y);
+pub(crate) fn forward(x: &Tensor, weights: &[f32], conv: &ConvNormActivation) -> Tensor {
+    let mut y = Tensor::new(x.channels, x.images, conv.output_size(x.height), conv.output_size(x.width));
+    convolved(x, weights, conv, &mut y);
     y
 }
 
-/// Gradient by x, which had these rows and columns.
-pub(crate) fn by_input(gradient: &Maps, weights: &[f32], unit: &Unit, [height, width]: [usize; 2]) -> Maps {
-    let mut out = Maps::new(gradient.channels, gradient.images, height, width);
-    if unit.stride == 1 {
-        // The same convolution with the kernel turned round.
-        let taps = unit.kernel * unit.kernel;
-        let turned: Vec<f32> = weights.chunks_exact(taps).flat_map(|w| w.iter().rev().copied()).collect();
-        convolved(gradient, &turned, unit, &mut out);
+/// Gradient of x, which had these rows and columns.
+pub(crate) fn grad_input(
+    gradient: &Tensor,
+    weights: &[f32],
+    conv: &ConvNormActivation,
+    [height, width]: [usize; 2],
+) -> Tensor {
+    let mut out = Tensor::new(gradient.channels, gradient.images, height, width);
+    if conv.stride == 1 {
+        // The same convolution with a flipped kernel.
+        let taps = conv.kernel * conv.kernel;
+        let flipped: Vec<f32> = weights.chunks_exact(taps).flat_map(|w| w.iter().rev().copied()).collect();
+        convolved(gradient, &flipped, conv, &mut out);
         return out;
     }
-    let (taps, plane) = (unit.kernel * unit.kernel, out.plane());
+    let (taps, plane) = (conv.kernel * conv.kernel, out.plane());
     let channels = out
         .values
         .par_chunks_mut(plane)
@@ -152,29 +157,29 @@ pub(crate) fn by_input(gradient: &Maps, weights: &[f32], unit: &Unit, [height, w
         .zip(weights.par_chunks(taps));
     channels.for_each(|((out, g_channel), w)| {
         for (out, g) in out.chunks_exact_mut(height * width).zip(g_channel.chunks_exact(gradient.cells())) {
-            walk(unit, [height, width], [gradient.height, gradient.width], |tap, from, to, count| {
+            walk(conv, [height, width], [gradient.height, gradient.width], |tap, from, to, count| {
                 let (w, g) = (w[tap], &g[to..to + count]);
-                out[from..].iter_mut().step_by(unit.stride).zip(g).for_each(|(x, g)| *x += w * g);
+                out[from..].iter_mut().step_by(conv.stride).zip(g).for_each(|(x, g)| *x += w * g);
             });
         }
     });
     out
 }
 
-/// Gradient by the weights.
-pub(crate) fn by_weights(gradient: &Maps, x: &Maps, unit: &Unit) -> Vec<f32> {
-    let taps = unit.kernel * unit.kernel;
+/// Gradient of the weights.
+pub(crate) fn grad_weights(gradient: &Tensor, x: &Tensor, conv: &ConvNormActivation) -> Vec<f32> {
+    let taps = conv.kernel * conv.kernel;
     let mut out = vec![0.0; taps * x.channels];
-    let empty = || Padded::new(unit, [x.height, x.width]);
+    let empty = || Padded::new(conv, [x.height, x.width]);
     let channels =
         out.par_chunks_mut(taps).zip(gradient.values.par_chunks(gradient.plane())).zip(x.values.par_chunks(x.plane()));
     channels.for_each_init(empty, |padded, ((out, g_channel), x_channel)| {
-        wide(
+        vectorize(
             #[inline(always)]
             || {
                 for (g, image) in g_channel.chunks_exact(gradient.cells()).zip(x_channel.chunks_exact(x.cells())) {
                     padded.fill(image);
-                    padded.by_weights(g, out);
+                    padded.grad_weights(g, out);
                 }
             },
         );
@@ -182,7 +187,7 @@ pub(crate) fn by_weights(gradient: &Maps, x: &Maps, unit: &Unit) -> Vec<f32> {
     out
 }
 
-/// One tap of a kernel over one image: which rows and columns of the output have an input under it.
+/// One tap of a kernel over one image: the rows and columns of the output that have an input under it.
 struct Tap {
     /// Offset of the input from stride × output.
     offset: isize,
@@ -190,9 +195,9 @@ struct Tap {
     to: usize,
 }
 
-fn tap(unit: &Unit, k: usize, input: usize, output: usize) -> Tap {
-    let offset = (k * unit.dilation) as isize - unit.padding() as isize;
-    let stride = unit.stride as isize;
+fn tap(conv: &ConvNormActivation, k: usize, input: usize, output: usize) -> Tap {
+    let offset = (k * conv.dilation) as isize - conv.padding() as isize;
+    let stride = conv.stride as isize;
     // 0 ≤ stride · o + offset < input
     let from = if offset >= 0 { 0 } else { (-offset + stride - 1) / stride };
     let to = (input as isize - offset + stride - 1).div_euclid(stride).clamp(0, output as isize);
@@ -200,18 +205,23 @@ fn tap(unit: &Unit, k: usize, input: usize, output: usize) -> Tap {
 }
 
 /// Calls `row(tap, input from, output from, count)` for every tap of the kernel and every row of the output it touches.
-fn walk(unit: &Unit, input: [usize; 2], output: [usize; 2], mut row: impl FnMut(usize, usize, usize, usize)) {
-    for ky in 0..unit.kernel {
-        let down = tap(unit, ky, input[0], output[0]);
-        for kx in 0..unit.kernel {
-            let across = tap(unit, kx, input[1], output[1]);
+fn walk(
+    conv: &ConvNormActivation,
+    input: [usize; 2],
+    output: [usize; 2],
+    mut row: impl FnMut(usize, usize, usize, usize),
+) {
+    for ky in 0..conv.kernel {
+        let down = tap(conv, ky, input[0], output[0]);
+        for kx in 0..conv.kernel {
+            let across = tap(conv, kx, input[1], output[1]);
             if across.from >= across.to {
                 continue;
             }
             for y in down.from..down.to {
-                let iy = ((unit.stride * y) as isize + down.offset) as usize;
-                let ix = ((unit.stride * across.from) as isize + across.offset) as usize;
-                row(ky * unit.kernel + kx, iy * input[1] + ix, y * output[1] + across.from, across.to - across.from);
+                let iy = ((conv.stride * y) as isize + down.offset) as usize;
+                let ix = ((conv.stride * across.from) as isize + across.offset) as usize;
+                row(ky * conv.kernel + kx, iy * input[1] + ix, y * output[1] + across.from, across.to - across.from);
             }
         }
     }
@@ -219,21 +229,21 @@ fn walk(unit: &Unit, input: [usize; 2], output: [usize; 2], mut row: impl FnMut(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{check_gradient, dot, maps, noise};
+    use super::super::tests::{check_gradient, dot, noise, tensor};
     use super::*;
-    use crate::network::plan::{Bend, Reach};
+    use crate::network::plan::{Activation, Grouping};
 
-    fn unit(channels: usize, kernel: usize, stride: usize, dilation: usize) -> Unit {
-        Unit {
+    fn conv(channels: usize, kernel: usize, stride: usize, dilation: usize) -> ConvNormActivation {
+        ConvNormActivation {
             convolution: String::new(),
             norm: String::new(),
-            reach: Reach::Depthwise,
+            grouping: Grouping::Depthwise,
             inputs: channels,
             outputs: channels,
             kernel,
             stride,
             dilation,
-            bend: Bend::Relu,
+            activation: Activation::Relu,
             epsilon: 1e-3,
             momentum: 0.1,
         }
@@ -244,9 +254,9 @@ mod tests {
         for (kernel, stride, dilation, height, width) in
             [(3, 1, 1, 7, 19), (5, 2, 1, 9, 12), (3, 2, 1, 8, 37), (5, 1, 2, 6, 11), (3, 2, 1, 1, 2), (5, 1, 2, 2, 1)]
         {
-            let unit = unit(3, kernel, stride, dilation);
-            let (x, w) = (maps([3, 2, height, width], 1), noise(3 * kernel * kernel, 2));
-            let y = forward(&x, &w, &unit);
+            let conv = conv(3, kernel, stride, dilation);
+            let (x, w) = (tensor([3, 2, height, width], 1), noise(3 * kernel * kernel, 2));
+            let y = forward(&x, &w, &conv);
             let at = |c: usize, n: usize, r: isize, q: isize| {
                 let inside = (0..height as isize).contains(&r) && (0..width as isize).contains(&q);
                 let index = || ((c * 2 + n) * height + r as usize) * width + q as usize;
@@ -260,7 +270,7 @@ mod tests {
                             let mut sum = 0.0;
                             for ky in 0..kernel {
                                 for kx in 0..kernel {
-                                    let p = unit.padding() as isize;
+                                    let p = conv.padding() as isize;
                                     let r = (oy * stride + ky * dilation) as isize - p;
                                     let q = (ox * stride + kx * dilation) as isize - p;
                                     sum += w[(c * kernel + ky) * kernel + kx] * at(c, n, r, q);
@@ -272,13 +282,13 @@ mod tests {
                     }
                 }
             }
-            let g = maps([3, 2, y.height, y.width], 4);
+            let g = tensor([3, 2, y.height, y.width], 4);
             let value = |x: &[f32], w: &[f32]| {
-                let x = Maps { values: x.to_vec(), ..maps([3, 2, height, width], 1) };
-                dot(&forward(&x, w, &unit).values, &g.values)
+                let x = Tensor { values: x.to_vec(), ..tensor([3, 2, height, width], 1) };
+                dot(&forward(&x, w, &conv).values, &g.values)
             };
-            check_gradient(&x.values, &by_input(&g, &w, &unit, [height, width]).values, |x| value(x, &w));
-            check_gradient(&w, &by_weights(&g, &x, &unit), |w| value(&x.values, w));
+            check_gradient(&x.values, &grad_input(&g, &w, &conv, [height, width]).values, |x| value(x, &w));
+            check_gradient(&w, &grad_weights(&g, &x, &conv), |w| value(&x.values, w));
         }
     }
 }

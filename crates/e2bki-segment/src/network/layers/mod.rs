@@ -1,26 +1,26 @@
-//! Layers with their gradients. A batch is held channel by channel, all images of a channel together, so that a 1×1
-//! convolution of a whole batch is one matrix product and every other layer works on channels by themselves: work is
-//! shared among threads without any sum depending on how.
+//! Layers with their gradients. A batch is stored channel-major (C, N, H, W), so that a 1×1 convolution of the whole batch
+//! is one matrix product and every other layer works on one channel at a time: work is split among threads without
+//! changing the order of any sum.
 
 pub(crate) mod bilinear;
-pub(crate) mod columns;
 pub(crate) mod depthwise;
+pub(crate) mod im2col;
 pub(crate) mod norm;
 pub(crate) mod pointwise;
 pub(crate) mod pool;
 pub(crate) mod squeeze;
 
-/// Lanes of a sum.
+/// Number of accumulators of a sum.
 const LANES: usize = 8;
 
-/// Runs a loop with the widest vector instructions of the machine. Nothing is contracted or put in another order: the result
-/// is the same on all.
+/// Runs a loop with the widest SIMD instructions available. Nothing is contracted or reordered: the result is the same on
+/// every machine.
 #[inline(always)]
-pub(crate) fn wide<R>(work: impl FnOnce() -> R) -> R {
+pub(crate) fn vectorize<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)
 }
 
-/// Sum of terms in double precision, in lanes whose number is fixed.
+/// Sum of terms in double precision, with a fixed number of accumulators.
 #[inline(always)]
 pub(crate) fn sum(x: &[f32], term: impl Fn(f64) -> f64) -> f64 {
     let (blocks, rest) = x.as_chunks::<LANES>();
@@ -33,7 +33,7 @@ pub(crate) fn sum(x: &[f32], term: impl Fn(f64) -> f64) -> f64 {
     lanes.iter().sum::<f64>() + rest.iter().map(|x| term(f64::from(*x))).sum::<f64>()
 }
 
-/// Sum of products in double precision, in the same lanes.
+/// Dot product in double precision, with the same accumulators.
 #[inline(always)]
 pub(crate) fn sum_of_products(x: &[f32], y: &[f32]) -> f64 {
     let ((blocks, rest), (of_y, rest_of_y)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
@@ -46,7 +46,7 @@ pub(crate) fn sum_of_products(x: &[f32], y: &[f32]) -> f64 {
     lanes.iter().sum::<f64>() + rest.iter().zip(rest_of_y).map(|(x, y)| f64::from(x * y)).sum::<f64>()
 }
 
-/// Sum of products in eight lanes, so that it becomes vector instructions.
+/// Dot product with eight accumulators, so that it vectorizes.
 #[inline(always)]
 pub(crate) fn dot(g: &[f32], x: &[f32]) -> f32 {
     let (heads, rest) = g.as_chunks::<LANES>();
@@ -61,9 +61,9 @@ pub(crate) fn dot(g: &[f32], x: &[f32]) -> f32 {
     lanes.iter().sum::<f32>() + tail
 }
 
-/// Channels × images × rows × columns.
+/// A batch of feature maps in the order (C, N, H, W): channels × images × rows × columns.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Maps {
+pub struct Tensor {
     /// Number of channels.
     pub channels: usize,
     /// Number of images.
@@ -76,23 +76,23 @@ pub struct Maps {
     pub values: Vec<f32>,
 }
 
-impl Maps {
+impl Tensor {
     /// Zeros.
     pub fn new(channels: usize, images: usize, height: usize, width: usize) -> Self {
         Self { channels, images, height, width, values: vec![0.0; channels * images * height * width] }
     }
 
-    /// Zeros of as many channels at the places of another.
+    /// Zeros of the same size with this many channels.
     pub(crate) fn like(&self, channels: usize) -> Self {
         Self::new(channels, self.images, self.height, self.width)
     }
 
-    /// Values of a channel.
+    /// Values per channel.
     pub(crate) fn plane(&self) -> usize {
         self.images * self.height * self.width
     }
 
-    /// Values of a channel in one image.
+    /// Pixels of one image.
     pub(crate) fn cells(&self) -> usize {
         self.height * self.width
     }
@@ -101,7 +101,7 @@ impl Maps {
         use rayon::prelude::*;
         let plane = self.plane();
         self.values.par_chunks_mut(plane).zip(other.values.par_chunks(plane)).for_each(|(sum, more)| {
-            wide(|| sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more));
+            vectorize(|| sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more));
         });
     }
 }
@@ -110,7 +110,7 @@ impl Maps {
 pub(crate) mod tests {
     use super::*;
 
-    /// Numbers between −1 and 1 that look like chance.
+    /// Pseudo-random numbers between −1 and 1.
     pub(crate) fn noise(count: usize, seed: u64) -> Vec<f32> {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut next = || {
@@ -122,16 +122,16 @@ pub(crate) mod tests {
         (0..count).map(|_| next()).collect()
     }
 
-    pub(crate) fn maps(shape: [usize; 4], seed: u64) -> Maps {
+    pub(crate) fn tensor(shape: [usize; 4], seed: u64) -> Tensor {
         let [channels, images, height, width] = shape;
-        Maps { channels, images, height, width, values: noise(shape.iter().product(), seed) }
+        Tensor { channels, images, height, width, values: noise(shape.iter().product(), seed) }
     }
 
     pub(crate) fn dot(a: &[f32], b: &[f32]) -> f64 {
         a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
     }
 
-    /// Compares a gradient with central differences of `value` at a few places of `x`.
+    /// Compares a gradient with central differences of `value` at a few elements of `x`.
     pub(crate) fn check_gradient(x: &[f32], gradient: &[f32], mut value: impl FnMut(&[f32]) -> f64) {
         let h = 1.0 / 256.0;
         for at in (0..x.len()).step_by((x.len() / 9).max(1)) {

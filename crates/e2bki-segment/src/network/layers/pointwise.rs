@@ -1,24 +1,24 @@
-//! 1×1 convolutions as matrix products: outputs × inputs times inputs × places.
+//! 1×1 convolutions as matrix products: outputs × inputs times inputs × pixels.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, aview2};
 use rayon::prelude::*;
 
-use super::{Maps, sum, wide};
+use super::{Tensor, sum, vectorize};
 
-/// Places of one share of the work: the deepest layers of one image have a few hundred. Not a matter of threads: results
-/// must not depend on their number.
-const PLACES: usize = 192;
-/// Rows of one share of the work.
+/// Pixels per task: the deepest layers of one image have a few hundred. Independent of the number of threads, so that
+/// results are too.
+const PIXELS: usize = 192;
+/// Rows per task.
 const ROWS: usize = 16;
 
 fn view(values: &[f32], rows: usize, columns: usize) -> ArrayView2<'_, f32> {
-    // The shapes are our own; were one wrong, the product would say so.
+    // Shapes come from the layout; a wrong one would fail in the product.
     ArrayView2::from_shape((rows, columns), values).unwrap_or_else(|_| aview2::<f32, 1>(&[]))
 }
 
 /// y = W x + b.
-pub(crate) fn forward(x: &Maps, weights: &[f32], bias: Option<&[f32]>) -> Maps {
+pub(crate) fn forward(x: &Tensor, weights: &[f32], bias: Option<&[f32]>) -> Tensor {
     let outputs = weights.len() / x.channels;
     let mut y = x.like(outputs);
     if let Some(bias) = bias {
@@ -30,26 +30,26 @@ pub(crate) fn forward(x: &Maps, weights: &[f32], bias: Option<&[f32]>) -> Maps {
     y
 }
 
-/// Gradient by x: Wᵀ g.
-pub(crate) fn by_input(gradient: &Maps, weights: &[f32]) -> Maps {
+/// Gradient of x: Wᵀ g.
+pub(crate) fn grad_input(gradient: &Tensor, weights: &[f32]) -> Tensor {
     let inputs = weights.len() / gradient.channels;
     let mut out = gradient.like(inputs);
     product(view(weights, gradient.channels, inputs).reversed_axes(), gradient, &mut out, 0.0);
     out
 }
 
-fn product(w: ArrayView2<'_, f32>, x: &Maps, y: &mut Maps, keep: f32) {
+fn product(w: ArrayView2<'_, f32>, x: &Tensor, y: &mut Tensor, keep: f32) {
     let (channels, plane) = (y.channels, y.plane());
     let x = view(&x.values, x.channels, plane);
     let Ok(mut y) = ArrayViewMut2::from_shape((channels, plane), &mut y.values) else { return };
-    let shares: Vec<_> = y.axis_chunks_iter_mut(Axis(1), PLACES).zip(x.axis_chunks_iter(Axis(1), PLACES)).collect();
+    let shares: Vec<_> = y.axis_chunks_iter_mut(Axis(1), PIXELS).zip(x.axis_chunks_iter(Axis(1), PIXELS)).collect();
     shares.into_par_iter().for_each(|(mut y, x)| {
         general_mat_mul(1.0, &w, &x, keep, &mut y);
     });
 }
 
-/// Gradient by W: g xᵀ.
-pub(crate) fn by_weights(gradient: &Maps, x: &Maps) -> Vec<f32> {
+/// Gradient of W: g xᵀ.
+pub(crate) fn grad_weights(gradient: &Tensor, x: &Tensor) -> Vec<f32> {
     let (outputs, inputs, plane) = (gradient.channels, x.channels, x.plane());
     let mut out = vec![0.0; outputs * inputs];
     let xt = view(&x.values, inputs, plane);
@@ -63,20 +63,20 @@ pub(crate) fn by_weights(gradient: &Maps, x: &Maps) -> Vec<f32> {
     out
 }
 
-/// Gradient by b.
-pub(crate) fn by_bias(gradient: &Maps) -> Vec<f32> {
-    let of_channel = |plane: &[f32]| wide(|| sum(plane, |g| g) as f32);
+/// Gradient of b.
+pub(crate) fn grad_bias(gradient: &Tensor) -> Vec<f32> {
+    let of_channel = |plane: &[f32]| vectorize(|| sum(plane, |g| g) as f32);
     gradient.values.par_chunks(gradient.plane()).map(of_channel).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{check_gradient, dot, maps, noise};
+    use super::super::tests::{check_gradient, dot, noise, tensor};
     use super::*;
 
     #[test]
     fn it_is_the_sum_it_should_be() {
-        let (x, w, b) = (maps([5, 2, 3, 4], 1), noise(15, 2), noise(3, 3));
+        let (x, w, b) = (tensor([5, 2, 3, 4], 1), noise(15, 2), noise(3, 3));
         let y = forward(&x, &w, Some(&b));
         for o in 0..3 {
             for p in 0..24 {
@@ -88,13 +88,13 @@ mod tests {
 
     #[test]
     fn gradients_are_finite_differences() {
-        let (x, w, b, g) = (maps([5, 2, 40, 60], 1), noise(85, 2), noise(17, 3), maps([17, 2, 40, 60], 4));
+        let (x, w, b, g) = (tensor([5, 2, 40, 60], 1), noise(85, 2), noise(17, 3), tensor([17, 2, 40, 60], 4));
         let value = |x: &[f32], w: &[f32], b: &[f32]| {
-            let x = Maps { values: x.to_vec(), ..maps([5, 2, 40, 60], 1) };
+            let x = Tensor { values: x.to_vec(), ..tensor([5, 2, 40, 60], 1) };
             dot(&forward(&x, w, Some(b)).values, &g.values)
         };
-        check_gradient(&x.values, &by_input(&g, &w).values, |x| value(x, &w, &b));
-        check_gradient(&w, &by_weights(&g, &x), |w| value(&x.values, w, &b));
-        check_gradient(&b, &by_bias(&g), |b| value(&x.values, &w, b));
+        check_gradient(&x.values, &grad_input(&g, &w).values, |x| value(x, &w, &b));
+        check_gradient(&w, &grad_weights(&g, &x), |w| value(&x.values, w, &b));
+        check_gradient(&b, &grad_bias(&g), |b| value(&x.values, &w, b));
     }
 }

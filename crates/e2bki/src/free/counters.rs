@@ -1,0 +1,160 @@
+//! The counters of a map: how many frames had a return in a cube (H), and how many saw through it (P).
+//!
+//! They are sums over frames of what each frame alone says, so any order, grouping and number of threads give the same
+//! counters, maps can be added together, and a frame or a map can be taken out again. No counter can exceed the number of
+//! frames, because a frame counts a place once, at one size: refusing the 2³²th frame keeps every sum exact.
+
+use rustc_hash::FxHashMap;
+
+use super::block::Block;
+use super::cubes::{BlockKey, cube_of, join, split};
+use super::sight::Sight;
+use crate::error::{Error, Result};
+
+/// Most frames that may be counted.
+pub const MAX_FRAMES: u64 = u32::MAX as u64;
+
+/// Counts of one cube.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Frames with a return in it (H).
+    pub hits: u32,
+    /// Frames that saw through it (P).
+    pub passes: u32,
+}
+
+/// H and P of every cube of 0.25 m that a frame said anything of.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Counters {
+    pub(super) blocks: FxHashMap<BlockKey, Block>,
+    frames: u64,
+}
+
+impl Counters {
+    /// Number of frames counted.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Counts of the cube that holds a place in the world; zero where the place is not finite.
+    pub fn at(&self, world: [f64; 3]) -> Tally {
+        if world.iter().all(|v| v.is_finite()) { self.of(cube_of(world)) } else { Tally::default() }
+    }
+
+    /// Counts of a cube, by multiples of 0.25 m.
+    pub fn of(&self, cube: [i32; 3]) -> Tally {
+        let (key, place) = split(cube);
+        let (hits, passes) = self.blocks.get(&key).map_or((0, 0), |block| block.get(place));
+        Tally { hits, passes }
+    }
+
+    /// Counts a frame.
+    pub fn add(&mut self, sight: &Sight) -> Result<()> {
+        self.frames = self.frames_with(1)?;
+        for (key, passed) in &sight.passed {
+            self.blocks.entry(*key).or_default().add_passed(passed);
+        }
+        for (key, hits) in &sight.hits {
+            self.blocks.entry(*key).or_default().add_hits(hits);
+        }
+        Ok(())
+    }
+
+    /// Takes a frame out that was counted before. Fails, and changes nothing, if it surely was not.
+    pub fn subtract(&mut self, sight: &Sight) -> Result<()> {
+        let block = |key: &BlockKey| self.blocks.get(key);
+        let there = self.frames > 0
+            && sight.passed.iter().all(|(key, passed)| block(key).is_some_and(|b| b.covers_passed(passed)))
+            && sight.hits.iter().all(|(key, hits)| block(key).is_some_and(|b| b.covers_hits(hits)));
+        if !there {
+            return Err(never_added("frame"));
+        }
+        for (key, passed) in &sight.passed {
+            self.change(*key, |block| block.take_passed(passed));
+        }
+        for (key, hits) in &sight.hits {
+            self.change(*key, |block| block.take_hits(hits));
+        }
+        self.frames -= 1;
+        Ok(())
+    }
+
+    /// Adds the counters of another map.
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        self.frames = self.frames_with(other.frames)?;
+        // Sums do not depend on the order.
+        #[allow(clippy::iter_over_hash_type)]
+        for (key, block) in &other.blocks {
+            self.blocks.entry(*key).or_default().combine(block, false);
+        }
+        Ok(())
+    }
+
+    /// Takes the counters of a map out that was merged before. Fails, and changes nothing, if it surely was not.
+    pub fn remove(&mut self, other: &Self) -> Result<()> {
+        let there = self.frames >= other.frames
+            && other.blocks.iter().all(|(key, block)| self.blocks.get(key).is_some_and(|b| b.covers(block)));
+        if !there {
+            return Err(never_added("map"));
+        }
+        // Differences do not depend on the order.
+        #[allow(clippy::iter_over_hash_type)]
+        for (key, block) in &other.blocks {
+            self.change(*key, |mine| mine.combine(block, true));
+        }
+        self.frames -= other.frames;
+        Ok(())
+    }
+
+    /// Every cube with a count, in ascending order of block, cubic metre and cube.
+    pub fn cubes(&self) -> impl Iterator<Item = ([i32; 3], Tally)> {
+        self.keys().into_iter().flat_map(move |key| {
+            let places = (0..8).flat_map(|metre| (0..64).map(move |bit| (metre, bit)));
+            places.map(move |(metre, bit)| join(key, metre, bit)).filter_map(move |cube| {
+                let tally = self.of(cube);
+                (tally != Tally::default()).then_some((cube, tally))
+            })
+        })
+    }
+
+    /// Blocks with a count, in ascending order.
+    pub fn keys(&self) -> Vec<BlockKey> {
+        let mut keys: Vec<BlockKey> = self.blocks.keys().copied().collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// Memory held, bytes.
+    pub fn byte_size(&self) -> usize {
+        // Order is irrelevant to a sum.
+        #[allow(clippy::iter_over_hash_type)]
+        let beyond: usize = self.blocks.values().map(Block::bytes).sum();
+        self.blocks.capacity() * (size_of::<(BlockKey, Block)>() + 1) + beyond
+    }
+
+    fn change(&mut self, key: BlockKey, change: impl FnOnce(&mut Block)) {
+        if let Some(block) = self.blocks.get_mut(&key) {
+            change(block);
+            if block.is_zero() {
+                self.blocks.remove(&key);
+            }
+        }
+    }
+
+    fn frames_with(&self, more: u64) -> Result<u64> {
+        self.frames.checked_add(more).filter(|frames| *frames <= MAX_FRAMES).ok_or_else(|| {
+            Error::Unsupported(format!(
+                "free space: no more than {MAX_FRAMES} frames can be counted exactly in one map"
+            ))
+        })
+    }
+}
+
+fn never_added(what: &str) -> Error {
+    Error::Unsupported(format!("free space: the {what} to be taken out was never added to these counters"))
+}

@@ -1,0 +1,239 @@
+//! The sensor of a scan that comes without a description, from the scan alone: beams where elevations crowd, or, where
+//! they do not (a laser's elevation varies with the range by the width of the sensor), equal rows at the beams' spacing.
+
+use rayon::prelude::*;
+
+use super::polar::{LANES, polar};
+use super::sensor::{BEAMS, COLUMNS, Sensor};
+use crate::error::{Error, Result};
+
+/// Fewest returns that show a sensor.
+const FEWEST: usize = 500;
+/// Elevations are counted in so many intervals per degree.
+const PER_DEGREE: usize = 50;
+/// A gap between beams holds at most this share of the smaller of its neighbours.
+const VALLEY: f64 = 0.3;
+/// Share of returns that must be near a beam, within a quarter of the distance to the next.
+const NEAR_BEAMS: f64 = 0.85;
+/// Equal rows are as many as leave this share of pixels filled, in the middle of the field of view.
+const FILLED: f64 = 0.7;
+/// Numbers of equal rows that are tried, most first.
+const ROWS: [usize; 14] = [256, 192, 160, 128, 112, 96, 80, 64, 48, 40, 32, 24, 16, 8];
+
+/// A return by angles, degrees.
+#[derive(Clone, Copy)]
+struct Look {
+    elevation: f32,
+    azimuth: f32,
+}
+
+/// The sensor that a scan seems to be from. Points that are not finite or within half a metre are left out. Fails, and
+/// says why, if the scan shows no beams.
+pub fn estimate(points: &[[f32; 3]]) -> Result<Sensor> {
+    let looks = looks(points);
+    if looks.len() < FEWEST {
+        return refuse(&format!("it has {} returns, and {FEWEST} are needed", looks.len()));
+    }
+    let beams = beams(&looks);
+    if BEAMS.contains(&beams.len()) && near(&looks, &beams) >= NEAR_BEAMS {
+        let columns = columns(gap_within_beams(&looks, &beams))?;
+        return Sensor::new(&beams, columns);
+    }
+    even(&looks)
+}
+
+/// The sensor of a scan whose data says which beam each return is from, and the row (0: the highest beam) of every
+/// return.
+pub fn of_rings(points: &[[f32; 3]], rings: &[u16]) -> Result<(Sensor, Vec<u16>)> {
+    if points.len() != rings.len() {
+        let why = "one beam per point".into();
+        return Err(Error::Length { field: "rings", found: rings.len(), expected: points.len(), why });
+    }
+    let most = rings.iter().copied().max().map_or(0, usize::from) + 1;
+    if most > *BEAMS.end() {
+        return refuse(&format!("its beams are numbered up to {}, and 511 is the largest number", most - 1));
+    }
+    let mut sums = vec![(0.0, 0_u32); most];
+    let mut by_beam: Vec<Look> = Vec::new();
+    for (point, ring) in points.iter().zip(rings) {
+        if let Some(look) = look_of(*point) {
+            let (sum, count) = &mut sums[usize::from(*ring)];
+            *sum += f64::from(look.elevation);
+            *count += 1;
+            by_beam.push(look);
+        }
+    }
+    let mut order: Vec<(usize, f64)> = sums
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, count))| *count > 0)
+        .map(|(ring, (sum, count))| (ring, sum / f64::from(*count)))
+        .collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let beams: Vec<f64> = order.iter().map(|(_, elevation)| *elevation).collect();
+    if !BEAMS.contains(&beams.len()) {
+        return refuse(&format!("it is from {} beams, and 4 to 512 are needed", beams.len()));
+    }
+    let columns = columns(gap_within_beams(&by_beam, &beams))?;
+    let sensor = Sensor::new(&beams, columns)?;
+    let mut rows = vec![0; most];
+    for (row, (ring, _)) in order.iter().enumerate() {
+        rows[*ring] = row as u16;
+    }
+    Ok((sensor, rings.iter().map(|ring| rows[usize::from(*ring)]).collect()))
+}
+
+fn refuse<T>(why: &str) -> Result<T> {
+    Err(Error::Unsupported(format!(
+        "free space: the scan shows no sensor ({why}); name the sensor, or leave free space out"
+    )))
+}
+
+fn look_of(point: [f32; 3]) -> Option<Look> {
+    let [x, y, z] = point.map(|v| [v; LANES]);
+    let polar = polar(&[x, y, z]);
+    let (range, elevation, azimuth) = (polar.range[0], polar.elevation[0].to_degrees(), polar.azimuth[0].to_degrees());
+    (range.is_finite() && range >= 0.5).then_some(Look { elevation, azimuth })
+}
+
+fn looks(points: &[[f32; 3]]) -> Vec<Look> {
+    let group = |points: &[[f32; 3]]| -> Vec<Look> {
+        let mut places = [[0.0; LANES]; 3];
+        for (lane, point) in points.iter().enumerate() {
+            for axis in 0..3 {
+                places[axis][lane] = point[axis];
+            }
+        }
+        let polar = polar(&places);
+        (0..points.len())
+            .filter(|lane| polar.range[*lane].is_finite() && polar.range[*lane] >= 0.5)
+            .map(|lane| Look {
+                elevation: polar.elevation[lane].to_degrees(),
+                azimuth: polar.azimuth[lane].to_degrees(),
+            })
+            .collect()
+    };
+    points.par_chunks(8192).flat_map_iter(|chunk| chunk.chunks(LANES).flat_map(group)).collect()
+}
+
+/// Elevations, degrees and falling, at which returns crowd: peaks of their histogram with valleys on both sides.
+fn beams(looks: &[Look]) -> Vec<f64> {
+    let mut counts = vec![0_u32; 180 * PER_DEGREE + 1];
+    let last = counts.len() - 1;
+    for look in looks {
+        counts[(((90.0 - look.elevation) * PER_DEGREE as f32) as usize).min(last)] += 1;
+    }
+    let mut beams: Vec<f64> = Vec::new();
+    // The peak that is being climbed or left: its height, and the sum and number of its returns.
+    let (mut height, mut sum, mut number, mut lowest) = (0.0, 0.0, 0.0, 0.0);
+    for (i, count) in counts.iter().enumerate() {
+        let (count, elevation) = (f64::from(*count), 90.0 - (i as f64 + 0.5) / PER_DEGREE as f64);
+        if height > 0.0 && count <= VALLEY * height {
+            // In the valley after a peak: it ends where the next one begins.
+            if count == 0.0 || count > lowest / VALLEY + 1.0 {
+                beams.push(sum / number);
+                (height, sum, number) = (0.0, 0.0, 0.0);
+            }
+            lowest = if height == 0.0 || count < lowest { count } else { lowest };
+        } else {
+            lowest = count;
+        }
+        height = f64::max(height, count);
+        sum += count * elevation;
+        number += count;
+        if number == 0.0 {
+            height = 0.0;
+        }
+    }
+    if number > 0.0 {
+        beams.push(sum / number);
+    }
+    beams
+}
+
+/// Index of the beam nearest to an elevation.
+fn nearest(beams: &[f64], elevation: f64) -> usize {
+    let after = beams.partition_point(|beam| *beam > elevation).min(beams.len() - 1);
+    let before = after.saturating_sub(1);
+    if (beams[before] - elevation).abs() < (beams[after] - elevation).abs() { before } else { after }
+}
+
+/// Share of returns that are within a quarter of a beam's distance to the next.
+fn near(looks: &[Look], beams: &[f64]) -> f64 {
+    let spacing = |i: usize| {
+        let above = if i > 0 { beams[i - 1] - beams[i] } else { f64::INFINITY };
+        let below = if i + 1 < beams.len() { beams[i] - beams[i + 1] } else { f64::INFINITY };
+        above.min(below)
+    };
+    let is_near = |look: &&Look| {
+        let elevation = f64::from(look.elevation);
+        let beam = nearest(beams, elevation);
+        (elevation - beams[beam]).abs() <= 0.25 * spacing(beam)
+    };
+    looks.iter().filter(is_near).count() as f64 / looks.len() as f64
+}
+
+/// Median distance in azimuth between neighbours of one beam, degrees.
+fn gap_within_beams(looks: &[Look], beams: &[f64]) -> f32 {
+    let mut azimuths = vec![Vec::new(); beams.len()];
+    for look in looks {
+        azimuths[nearest(beams, f64::from(look.elevation))].push(look.azimuth);
+    }
+    let mut gaps: Vec<f32> = azimuths
+        .into_par_iter()
+        .flat_map_iter(|mut azimuths| {
+            azimuths.sort_unstable_by(f32::total_cmp);
+            azimuths.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 1e-3).collect::<Vec<_>>()
+        })
+        .collect();
+    median(&mut gaps)
+}
+
+fn median(values: &mut [f32]) -> f32 {
+    if values.is_empty() {
+        return f32::INFINITY;
+    }
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f32::total_cmp).1
+}
+
+fn columns(gap_deg: f32) -> Result<usize> {
+    let columns = (360.0 / gap_deg).round() as usize;
+    if COLUMNS.contains(&columns) {
+        return Ok(columns);
+    }
+    refuse(&format!("returns that follow each other are {gap_deg}° apart"))
+}
+
+/// Equal rows, for scans that are written beam by beam.
+fn even(looks: &[Look]) -> Result<Sensor> {
+    let follow = |pair: &[Look]| (pair[1].azimuth - pair[0].azimuth).abs();
+    let mut gaps: Vec<f32> = looks.windows(2).map(follow).filter(|gap| *gap > 1e-3).collect();
+    let columns = columns(median(&mut gaps))?;
+    let mut elevations: Vec<f32> = looks.iter().map(|look| look.elevation).collect();
+    elevations.sort_unstable_by(f32::total_cmp);
+    let at = |share: f64| f64::from(elevations[((elevations.len() - 1) as f64 * share) as usize]);
+    let (top, bottom) = (at(0.999), at(0.001));
+    // Sky above and the vehicle below leave beams without returns: the middle shows how many there are.
+    let (high, low) = (at(0.8), at(0.1));
+    for rows in ROWS {
+        let step = (top - bottom) / (rows - 1) as f64;
+        let row = |elevation: f64| ((top - elevation) / step + 0.5) as usize;
+        let (first, last) = (row(high), row(low));
+        if step < 0.02 || last < first + 3 {
+            continue;
+        }
+        let mut filled = vec![false; (last + 1) * columns];
+        for look in looks {
+            let (row, column) = (row(f64::from(look.elevation)), (look.azimuth + 180.0) / 360.0 * columns as f32);
+            if row >= first && row < last {
+                filled[row * columns + (column as usize).min(columns - 1)] = true;
+            }
+        }
+        let share = filled.iter().filter(|pixel| **pixel).count() as f64 / ((last - first) * columns) as f64;
+        if share >= FILLED {
+            return Sensor::uniform(rows, top, bottom, columns);
+        }
+    }
+    refuse("its returns lie in no rows")
+}

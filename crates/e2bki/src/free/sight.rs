@@ -1,0 +1,106 @@
+//! What one frame says of the world: the cubes in which something came back, and those it saw through.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::cubes::{BlockKey, Passed, cube_of, split};
+use super::pass::Pass;
+use super::range_image::RangeImage;
+use super::sensor::Sensor;
+use super::settings::Settings;
+use crate::error::Result;
+use crate::pose::{Pose, WORLD_LIMIT_M};
+
+/// Points per parallel task.
+const CHUNK: usize = 8192;
+
+/// The contribution of a frame to [`Counters`](super::Counters): it depends on scan and pose only.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sight {
+    /// Blocks in ascending order, with what was passed in them.
+    pub(super) passed: Vec<(BlockKey, Passed)>,
+    /// Blocks in ascending order, with the cubes that hold a return: a bit per cube, by cubic metre.
+    pub(super) hits: Vec<(BlockKey, [u64; 8])>,
+}
+
+impl Sight {
+    /// Looks at a scan: all of its returns in the sensor's coordinates, before any gate, range cut or label filter.
+    /// `rows` says which beam (0: the highest) each return is from, where the data has it.
+    pub fn new(
+        sensor: &Sensor,
+        points: &[[f32; 3]],
+        rows: Option<&[u16]>,
+        world_from_sensor: &Pose,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let image = RangeImage::new(sensor, points, rows)?;
+        Self::of_image(&image, points, world_from_sensor, settings)
+    }
+
+    /// The same from a range image that was made before.
+    pub fn of_image(
+        image: &RangeImage,
+        points: &[[f32; 3]],
+        world_from_sensor: &Pose,
+        settings: &Settings,
+    ) -> Result<Self> {
+        settings.check()?;
+        let passed = Pass::new(image, world_from_sensor, settings).all();
+        Ok(Self { passed, hits: hits(points, world_from_sensor, settings.min_range_m) })
+    }
+
+    /// Number of blocks of 2 m in which anything was passed or hit.
+    pub fn blocks(&self) -> usize {
+        self.keys().len()
+    }
+
+    /// Those blocks, in ascending order.
+    pub fn keys(&self) -> Vec<BlockKey> {
+        let mut keys: Vec<BlockKey> =
+            self.passed.iter().map(|(key, _)| *key).chain(self.hits.iter().map(|(key, _)| *key)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+}
+
+/// Cubes with a return farther than `min_range_m` from the sensor.
+fn hits(points: &[[f32; 3]], world_from_sensor: &Pose, min_range_m: f64) -> Vec<(BlockKey, [u64; 8])> {
+    let chunk = |points: &[[f32; 3]]| {
+        let mut numbers: FxHashMap<BlockKey, usize> = FxHashMap::default();
+        let mut list: Vec<(BlockKey, [u64; 8])> = Vec::new();
+        let mut latest = usize::MAX;
+        for point in points {
+            let local = point.map(f64::from);
+            let squared = local[0] * local[0] + local[1] * local[1] + local[2] * local[2];
+            let world = world_from_sensor.apply(local);
+            // Not a number compares as false.
+            if !(squared >= min_range_m * min_range_m && world.iter().all(|v| v.abs() <= WORLD_LIMIT_M)) {
+                continue;
+            }
+            let (key, place) = split(cube_of(world));
+            // Returns that follow each other are near each other.
+            if list.get(latest).is_none_or(|(known, _)| *known != key) {
+                latest = *numbers.entry(key).or_insert_with(|| {
+                    list.push((key, [0; 8]));
+                    list.len() - 1
+                });
+            }
+            list[latest].1[place.metre] |= 1 << place.bit;
+        }
+        list.sort_unstable_by_key(|(key, _)| *key);
+        list
+    };
+    let mut all: Vec<(BlockKey, [u64; 8])> = points.par_chunks(CHUNK).map(chunk).flatten().collect();
+    all.par_sort_unstable_by_key(|(key, _)| *key);
+    all.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            for (kept, next) in kept.1.iter_mut().zip(next.1) {
+                *kept |= next;
+            }
+        }
+        same
+    });
+    all
+}

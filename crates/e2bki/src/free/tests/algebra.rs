@@ -1,0 +1,122 @@
+//! Sums: any order, any grouping, and back.
+
+use proptest::prelude::*;
+
+use super::scans::{patches, small_sensor, some_pose};
+use crate::free::{Counters, Settings, Sight, Tally};
+use crate::pose::Pose;
+
+fn frames(count: u64) -> Vec<Sight> {
+    let sensor = small_sensor();
+    let settings = Settings { max_range_m: 9.0, ..Settings::default() };
+    let base = some_pose(1);
+    (0..count)
+        .map(|i| {
+            let step = Pose::from_translation([0.3 * i as f64, 0.1, 0.0]).unwrap();
+            let pose = step.after(&base).unwrap();
+            Sight::new(&sensor, &patches(&sensor, i, 0.1), None, &pose, &settings).unwrap()
+        })
+        .collect()
+}
+
+fn sum<'a>(frames: impl IntoIterator<Item = &'a Sight>) -> Counters {
+    let mut counters = Counters::default();
+    for frame in frames {
+        counters.add(frame).unwrap();
+    }
+    counters
+}
+
+#[test]
+fn even_and_odd_frames_are_the_whole_and_come_apart_again() {
+    let frames = frames(12);
+    let whole = sum(&frames);
+    let (even, odd) = (sum(frames.iter().step_by(2)), sum(frames.iter().skip(1).step_by(2)));
+    let mut merged = even.clone();
+    merged.merge(&odd).unwrap();
+    assert_eq!(merged, whole);
+    assert!(merged.cubes().eq(whole.cubes()));
+    merged.remove(&even).unwrap();
+    assert_eq!(merged, odd);
+    merged.remove(&odd).unwrap();
+    assert_eq!(merged, Counters::default());
+    assert!(merged.is_empty() && merged.byte_size() < 200_000);
+}
+
+#[test]
+fn counts_are_those_of_the_frames_one_by_one() {
+    let frames = frames(5);
+    let whole = sum(&frames);
+    let alone: Vec<Counters> = frames.iter().map(|frame| sum([frame])).collect();
+    let mut cubes = 0;
+    for (cube, tally) in whole.cubes() {
+        let parts = alone.iter().map(|one| one.of(cube));
+        let total =
+            parts.clone().fold(Tally::default(), |a, b| Tally { hits: a.hits + b.hits, passes: a.passes + b.passes });
+        assert_eq!(tally, total);
+        assert!(parts.into_iter().all(|one| one.hits <= 1 && one.passes <= 1), "a frame counts a place once");
+        cubes += 1;
+    }
+    assert!(cubes > 1000);
+}
+
+#[test]
+fn what_was_never_added_cannot_be_taken_out() {
+    let frames = frames(4);
+    let mut counters = sum(&frames[..2]);
+    let before = counters.clone();
+    let message = counters.subtract(&frames[3]).unwrap_err().to_string();
+    assert!(message.contains("never added"), "{message}");
+    assert!(counters.remove(&sum(&frames[1..3])).is_err());
+    assert!(Counters::default().subtract(&Sight::default()).is_err());
+    assert_eq!(counters, before);
+}
+
+#[test]
+fn any_number_of_threads_counts_the_same() {
+    let with = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| frames(3));
+    assert_eq!(with(1), with(4));
+}
+
+#[test]
+fn points_that_are_no_returns_change_nothing() {
+    let (sensor, settings) = (small_sensor(), Settings::default());
+    let good = patches(&sensor, 5, 0.2);
+    let (nan, inf) = (f32::NAN, f32::INFINITY);
+    let mut bad = vec![[nan, 1.0, 1.0], [0.0; 3], [inf, 0.0, 0.0], [1e30, 0.0, 0.0], [-inf, nan, inf], [0.1, 0.1, 0.1]];
+    bad.extend(&good);
+    let pose = some_pose(2);
+    let expected = Sight::new(&sensor, &good, None, &pose, &settings).unwrap();
+    assert_eq!(Sight::new(&sensor, &bad, None, &pose, &settings).unwrap(), expected);
+    for cloud in [vec![], vec![[nan; 3]; 100], vec![[0.0; 3]; 100], vec![[3.0, 0.0, 0.0]], vec![[1e20, 1e20, 0.0]; 9]] {
+        let sight = Sight::new(&sensor, &cloud, None, &pose, &settings).unwrap();
+        assert!(sight.passed.is_empty() && sight.hits.len() <= 1);
+        assert_eq!(Counters::default().at([f64::NAN, 0.0, f64::INFINITY]), Tally::default());
+    }
+    // A cloud straight above the sensor is not one of its scans.
+    let above = vec![[0.01, 0.0, 5.0]; 1000];
+    assert!(Sight::new(&sensor, &above, None, &pose, &settings).unwrap_err().to_string().contains("beyond"));
+    let wrong = Settings { max_range_m: f64::NAN, ..settings };
+    assert!(Sight::new(&sensor, &good, None, &pose, &wrong).is_err());
+    assert!(Sight::new(&sensor, &good, Some(&[1, 2]), &pose, &settings).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn frames_in_any_order_and_grouping_are_the_same_counters(
+        order in Just((0..6_usize).collect::<Vec<_>>()).prop_shuffle(), cut in 0..6_usize, out in 0..6_usize,
+    ) {
+        let frames = frames(6);
+        let whole = sum(&frames);
+        let (left, right) = order.split_at(cut);
+        let mut merged = sum(right.iter().map(|i| &frames[*i]));
+        merged.merge(&sum(left.iter().map(|i| &frames[*i]))).unwrap();
+        prop_assert_eq!(&merged, &whole);
+        merged.subtract(&frames[out]).unwrap();
+        prop_assert_eq!(&merged, &sum(frames.iter().enumerate().filter(|(i, _)| *i != out).map(|(_, frame)| frame)));
+        merged.add(&frames[out]).unwrap();
+        prop_assert_eq!(&merged, &whole);
+    }
+}
