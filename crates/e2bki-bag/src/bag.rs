@@ -102,7 +102,8 @@ impl Bag {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         std::fs::metadata(path).map_err(Error::io("open", path))?;
-        let kind = Kind::detect(path).ok_or_else(|| Error::Unsupported { path: path.into(), what: what_it_is(path) })?;
+        let kind =
+            Kind::detect(path).ok_or_else(|| Error::Unsupported { path: path.into(), what: what_it_is(path) })?;
         let mut bag = Self {
             path: path.into(),
             kind,
@@ -136,12 +137,17 @@ impl Bag {
         }
         for file in &about.relative_file_paths {
             // Old recorders wrote the folder's own name before the file's.
-            let base = Path::new(file).file_name().ok_or_else(|| Error::malformed(&name, format!("`{file}` is no file")))?;
+            let base =
+                Path::new(file).file_name().ok_or_else(|| Error::malformed(&name, format!("`{file}` is no file")))?;
             let candidates = [folder.join(base), folder.join(format!("{}.zstd", base.to_string_lossy()))];
             let Some(path) = candidates.iter().find(|path| path.is_file()) else {
                 return Err(Error::malformed(
                     &name,
-                    format!("it names {}, which is not in the folder ({} storage)", base.display(), about.storage_identifier),
+                    format!(
+                        "it names {}, which is not in the folder ({} storage)",
+                        base.display(),
+                        about.storage_identifier
+                    ),
                 ));
             };
             self.add_file(path, messages)?;
@@ -244,7 +250,8 @@ fn open_file(path: &Path, messages_compressed: bool) -> Result<Contents> {
     }
     #[cfg(not(feature = "db3"))]
     if first.starts_with(b"SQLite format 3\0") {
-        let what = "SQLite bags are not in this build: build with the feature `db3`, or convert it with `ros2 bag convert`";
+        let what =
+            "SQLite bags are not in this build: build with the feature `db3`, or convert it with `ros2 bag convert`";
         return Err(Error::Unsupported { path: path.into(), what: what.into() });
     }
     let _ = messages_compressed;

@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn alignment_and_byte_order_follow_the_header() {
-        let little = [0, 1, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, b'h', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f];
+        let little =
+            [0, 1, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, b'h', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f];
         let mut reader = Reader::new(Wire::Cdr, &little).unwrap();
         assert_eq!((reader.u8().unwrap(), reader.u32().unwrap(), reader.text().unwrap()), (7, 1, "h"));
         // At byte 14 of the body; a double is aligned to 16.

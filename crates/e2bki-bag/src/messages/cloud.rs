@@ -101,7 +101,10 @@ impl<'a> Cloud<'a> {
         let row_step = row_step.max(row);
         let needed = height.saturating_sub(1).checked_mul(row_step).and_then(|rows| rows.checked_add(row));
         if height > 0 && needed.is_none_or(|needed| needed > data.len()) {
-            return Err(Broken(format!("{height}×{width} points of {point_step} bytes announced, {} bytes sent", data.len())));
+            return Err(Broken(format!(
+                "{height}×{width} points of {point_step} bytes announced, {} bytes sent",
+                data.len()
+            )));
         }
         let mut known = Vec::new();
         for (name, offset, code, count) in list {
@@ -155,10 +158,12 @@ impl<'a> Cloud<'a> {
         let plain = !self.big_endian && axes.iter().all(|field| field.number == Number::F32);
         let points = if plain {
             let offsets = [axes[0].offset, axes[1].offset, axes[2].offset];
-            let f32_at = |slot: &[u8], at: usize| f32::from_le_bytes([slot[at], slot[at + 1], slot[at + 2], slot[at + 3]]);
+            let f32_at =
+                |slot: &[u8], at: usize| f32::from_le_bytes([slot[at], slot[at + 1], slot[at + 2], slot[at + 3]]);
             self.slots().map(|slot| offsets.map(|at| f32_at(slot, at))).collect()
         } else {
-            let get = |slot: &[u8], field: &Field<'_>| value(field.number, &slot[field.offset..], self.big_endian) as f32;
+            let get =
+                |slot: &[u8], field: &Field<'_>| value(field.number, &slot[field.offset..], self.big_endian) as f32;
             self.slots().map(|slot| axes.map(|field| get(slot, field))).collect()
         };
         let ring = self.field(&["ring", "channel", "line", "row"]);
@@ -180,8 +185,8 @@ impl<'a> Cloud<'a> {
         let stamp = self.header.stamp as f64 * 1e-9;
         let largest = self.column(field).filter(|v| v.is_finite()).fold(0.0_f64, |most, v| most.max(v.abs()));
         let (scale, origin) = match (field.number.is_integer(), largest) {
-            (_, v) if v > 1e17 => (1e-9, stamp), // nanoseconds since 1970
-            (_, v) if v > 1e14 => (1e-6, stamp), // microseconds since 1970
+            (_, v) if v > 1e17 => (1e-9, stamp),   // nanoseconds since 1970
+            (_, v) if v > 1e14 => (1e-6, stamp),   // microseconds since 1970
             (false, v) if v > 1e8 => (1.0, stamp), // seconds since 1970
             (true, _) => (1e-9, 0.0),
             (false, v) if v > 1e5 => (1e-9, 0.0),

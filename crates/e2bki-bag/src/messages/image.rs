@@ -36,7 +36,9 @@ impl<'a> Image<'a> {
 
     fn rows(&self, bytes_per_pixel: usize) -> Read<impl Iterator<Item = &'a [u8]> + use<'a>> {
         let row = self.width.checked_mul(bytes_per_pixel).filter(|row| *row <= self.step);
-        let row = row.ok_or_else(|| Broken(format!("{} pixels of `{}` in rows of {} bytes", self.width, self.encoding, self.step)))?;
+        let row = row.ok_or_else(|| {
+            Broken(format!("{} pixels of `{}` in rows of {} bytes", self.width, self.encoding, self.step))
+        })?;
         let (data, step) = (self.data, self.step);
         Ok((0..self.height).map(move |y| &data[y * step..][..row]))
     }
@@ -63,7 +65,8 @@ impl<'a> Image<'a> {
         match self.encoding {
             "mono8" | "8UC1" => Ok(self.rows(1)?.flat_map(|row| row.iter().map(|v| u16::from(*v))).collect()),
             "mono16" | "16UC1" => {
-                let number = move |pair: &[u8]| if big { u16::from_be_bytes(of(pair)) } else { u16::from_le_bytes(of(pair)) };
+                let number =
+                    move |pair: &[u8]| if big { u16::from_be_bytes(of(pair)) } else { u16::from_le_bytes(of(pair)) };
                 Ok(self.rows(2)?.flat_map(|row| row.chunks_exact(2).map(number)).collect())
             }
             other => Err(Broken(format!("encoding `{other}`; mono8, 8UC1, mono16 and 16UC1 are read as labels"))),

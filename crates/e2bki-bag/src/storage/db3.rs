@@ -45,9 +45,8 @@ pub(crate) fn open(path: &Path, zstd: bool) -> Result<Contents> {
     let (mut channels, mut ids) = (Vec::new(), Vec::new());
     let mut notes = Vec::new();
     {
-        let mut topics = connection
-            .prepare("SELECT id, name, type, serialization_format FROM topics ORDER BY id")
-            .map_err(bad)?;
+        let mut topics =
+            connection.prepare("SELECT id, name, type, serialization_format FROM topics ORDER BY id").map_err(bad)?;
         let mut rows = topics.query([]).map_err(bad)?;
         while let Some(row) = rows.next().map_err(bad)? {
             let (id, topic, kind): (i64, String, String) =
@@ -75,7 +74,6 @@ pub(crate) fn open(path: &Path, zstd: bool) -> Result<Contents> {
             rows_of.push(id);
         }
     }
-    let storage =
-        Storage::Db3(Db3 { path: path.into(), connection: Mutex::new(connection), rows: rows_of, zstd });
+    let storage = Storage::Db3(Db3 { path: path.into(), connection: Mutex::new(connection), rows: rows_of, zstd });
     Ok(Contents { wire: Wire::Cdr, channels, messages, notes, storage })
 }

@@ -137,7 +137,8 @@ pub(crate) fn open(path: &Path, bytes: Bytes) -> Result<Contents> {
                 index.take(kind, &body, 0, file.chunks.len() as u64).map_err(bad)?;
                 if kind == MESSAGE {
                     // A message outside of chunks is a chunk of its own.
-                    let whole = Chunk { offset: start, stored: length, size: length, compression: Compression::None, crc: 0 };
+                    let whole =
+                        Chunk { offset: start, stored: length, size: length, compression: Compression::None, crc: 0 };
                     file.chunks.push(whole);
                 }
             }
@@ -146,7 +147,10 @@ pub(crate) fn open(path: &Path, bytes: Bytes) -> Result<Contents> {
         at = next;
     }
     if !complete {
-        notes.push(format!("{} ends without its last records, as when a recorder is killed: what is there is used", path.display()));
+        notes.push(format!(
+            "{} ends without its last records, as when a recorder is killed: what is there is used",
+            path.display()
+        ));
     }
     for (topic, encoding) in index.others {
         notes.push(format!("{topic} is encoded as `{encoding}` and left out; only cdr and ros1 are read"));

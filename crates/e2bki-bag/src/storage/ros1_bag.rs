@@ -25,7 +25,8 @@ fn header(mut bytes: &[u8]) -> Outcome<Header<'_>> {
     let mut fields = Header::new();
     while !bytes.is_empty() {
         let (length, rest) = bytes.split_first_chunk::<4>().ok_or("a header field is cut short")?;
-        let field = rest.get(..u32::from_le_bytes(*length) as usize).ok_or("a header field is longer than its header")?;
+        let field =
+            rest.get(..u32::from_le_bytes(*length) as usize).ok_or("a header field is longer than its header")?;
         let equals = field.iter().position(|b| *b == b'=').ok_or("a header field has no `=`")?;
         fields.insert(&field[..equals], &field[equals + 1..]);
         bytes = &rest[field.len()..];
@@ -64,9 +65,11 @@ impl Index {
 
     fn message(&mut self, head: &Header<'_>, place: Place) -> Outcome<()> {
         let id = u32::from_le_bytes(number(head, "conn")?);
-        let channel = *self.numbers.get(&id).ok_or_else(|| format!("a message of connection {id}, which is unknown"))?;
+        let channel =
+            *self.numbers.get(&id).ok_or_else(|| format!("a message of connection {id}, which is unknown"))?;
         let time: [u8; 8] = number(head, "time")?;
-        let half = |from: usize| u64::from(u32::from_le_bytes([time[from], time[from + 1], time[from + 2], time[from + 3]]));
+        let half =
+            |from: usize| u64::from(u32::from_le_bytes([time[from], time[from + 1], time[from + 2], time[from + 3]]));
         self.messages.push(Found { channel, time: half(0) * 1_000_000_000 + half(4), place });
         Ok(())
     }
@@ -144,7 +147,8 @@ pub(crate) fn open(path: &Path, bytes: Bytes) -> Result<Contents> {
                 let size = u64::from(u32::from_le_bytes(number(&head, "size").map_err(bad)?));
                 let number = file.chunks.len() as u64;
                 file.chunks.push(Chunk { offset: data, stored: data_len, size, compression, crc: 0 });
-                let walked = file.decompressed(number as usize).and_then(|inside| index.chunk(&inside, number).map_err(bad));
+                let walked =
+                    file.decompressed(number as usize).and_then(|inside| index.chunk(&inside, number).map_err(bad));
                 if let Err(error) = walked {
                     notes.push(format!("{error}; its messages are left out"));
                 }
