@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every check: format, lints, tests, documentation, examples, the demo, instruction counts, the viewer in a browser, the Python
-# package. Needs Rust; the last three need valgrind, node with Chromium, and Python. Says at its end what was skipped and why.
+# Every check: format, lints, tests, fuzzing, documentation, examples, the demo, instruction counts, the viewer in a browser, the
+# Python package. Needs Rust; the last three need valgrind, node with Chromium, and Python. Says at its end what was skipped and why.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,6 +28,9 @@ tested=(--workspace --exclude e2bki-python --features e2bki-cli/segment --locked
 cargo test "${tested[@]}" --all-targets
 cargo test "${tested[@]}" --doc
 
+step "fuzzing (FUZZ_SECONDS of it, 60 if not said)"
+bash scripts/fuzz.sh
+
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
@@ -52,6 +55,9 @@ cat "$out/demo.txt"
 step "instructions of the small workloads"
 command -v valgrind > /dev/null || skipped "instruction counts: valgrind is not installed"
 "$PROGRAM" bench --only instructions --against benches/instructions.json
+
+step "the book as a site (where mdbook is installed; its pages are checked by the tests)"
+bash scripts/book.sh "$out/book"
 
 step "the viewer and the report in a browser"
 bash scripts/test-viewer.sh

@@ -14,13 +14,19 @@ use crate::classes::{PyClasses, class_set};
 use crate::config::{PyConfig, config_or_default};
 use crate::errors::{Failure, Result};
 use crate::frame::{PyFrame, insert_into};
+use crate::gate::Gate;
+use crate::interrupt;
 use crate::report::PyFrameReport;
+use crate::threads;
 
 /// A method to compare with; see the classes of `e2bki.baselines`.
 #[pyclass(name = "Baseline", module = "e2bki.baselines", frozen, subclass)]
 pub(crate) struct PyBaseline {
     /// Shared with viewers, which ask it for beliefs.
     pub(crate) map: Arc<Mutex<Box<dyn SemanticMapper>>>,
+    gate: Gate,
+    /// Whether it has threads of its own, which a forked process does not.
+    own_threads: bool,
     pub(crate) classes: ClassSet,
     pub(crate) baseline: Baseline,
 }
@@ -32,7 +38,13 @@ impl PyBaseline {
         py: Python<'_>,
         work: impl FnOnce(&mut dyn SemanticMapper) -> T + Send,
     ) -> Result<T> {
-        let done = py.detach(|| self.map.lock().ok().map(|mut map| work(map.as_mut())));
+        if self.own_threads && !self.gate.at_home() {
+            return Err(threads::spawn("a map with `threads`"));
+        }
+        let done = threads::work(py, || {
+            let _inside = self.gate.write()?;
+            Ok::<_, Failure>(self.map.lock().ok().map(|mut map| work(map.as_mut())))
+        })??;
         done.ok_or_else(|| Failure::value("an earlier call on this map failed half way; it cannot be used any more"))
     }
 }
@@ -53,6 +65,7 @@ impl PyBaseline {
         let baseline = Baseline::from_name(method)
             .ok_or_else(|| Failure::value(format!("unknown method `{method}`; known: {known}")))?;
         let (classes, config) = (class_set(classes)?, config_or_default(config));
+        threads::check_number(config.run.threads)?;
         let options = BuildOptions { bev, thinning: thinning.map(|(points, cell)| Thinning { points, cell }) };
         let map: Box<dyn SemanticMapper> = match (kernels, baseline) {
             (None, _) => baseline.build_with(classes.clone(), &config, options)?,
@@ -61,7 +74,8 @@ impl PyBaseline {
             }
             (Some(_), _) => return Err(Failure::kind("only ConvBKI takes kernels")),
         };
-        Ok(Self { map: Arc::new(Mutex::new(map)), classes, baseline })
+        let own_threads = config.run.threads > 0;
+        Ok(Self { map: Arc::new(Mutex::new(map)), gate: Gate::new(), own_threads, classes, baseline })
     }
 
     /// insert(points, **semantics) -> FrameReport
@@ -74,7 +88,14 @@ impl PyBaseline {
         points: &Bound<'py, PyAny>,
         semantics: Option<&Bound<'py, PyDict>>,
     ) -> Result<PyFrameReport> {
-        insert_into(points, semantics, self.classes.len(), |frame| Ok(self.with(py, |map| map.insert(frame))??))
+        let report = insert_into(points, semantics, self.classes.len(), |frame| {
+            self.with(py, |map| {
+                interrupt::check_within(interrupt::UNCHANGED)?;
+                Ok(map.insert(frame)?)
+            })?
+        })?;
+        interrupt::check(py, interrupt::CHANGED)?;
+        Ok(report)
     }
 
     /// query(points) -> Beliefs
@@ -227,8 +248,8 @@ pub(crate) fn train_kernels(
         let frame = frame?;
         let frame = frame.cast::<PyFrame>().map_err(PyErr::from)?.get();
         let truth = frame.truth.as_ref().ok_or_else(|| Failure::value("a frame to train on needs `truth`"))?;
-        samples.push(py.detach(|| past.push(&frame.borrow(), truth))?);
+        samples.push(threads::work(py, || past.push(&frame.borrow(), truth))??);
     }
-    let outcome = py.detach(|| train(&classes, &samples, &options, |_| {}))?;
+    let outcome = threads::work(py, || train(&classes, &samples, &options, |_| {}))??;
     Ok((PyConvKernels(outcome.kernels), outcome.losses))
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use e2bki::free::{State, Tally};
 use e2bki::{Belief, Beliefs, Cells, ClassSet, Voxels};
 use numpy::{Element, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -11,6 +12,7 @@ use rayon::prelude::*;
 use crate::arrays;
 use crate::classes::PyClasses;
 use crate::errors::{Failure, Result};
+use crate::threads;
 
 /// Places per parallel task.
 const PORTION: usize = 8192;
@@ -33,6 +35,14 @@ impl Source {
         match self {
             Self::Full(beliefs) => beliefs.get(place),
             Self::Best(beliefs) => beliefs[place],
+        }
+    }
+
+    /// What is known of free space at a place; nothing where only the most likely class is known.
+    fn free_space(&self, place: usize) -> (State, Option<f64>, Tally) {
+        match self {
+            Self::Full(beliefs) => (beliefs.state(place), beliefs.existence(place), beliefs.tally(place)),
+            Self::Best(_) => Default::default(),
         }
     }
 }
@@ -77,15 +87,26 @@ impl PyBeliefs {
         py: Python<'py>,
         kept: &Column<T>,
         value: impl Fn(&Belief) -> T + Sync + Send,
+    ) -> Result<Bound<'py, PyArray1<T>>> {
+        if let Some(kept) = kept.get(py) {
+            return Ok(kept.bind(py).clone());
+        }
+        let source = &self.source;
+        let each = |place: usize| value(&source.get(place));
+        let make = || (0..source.len()).into_par_iter().with_min_len(PORTION).map(each).collect();
+        let values: Vec<T> = threads::work(py, make)?;
+        Ok(kept.get_or_init(py, || PyArray1::from_vec(py, values).unbind()).bind(py).clone())
+    }
+
+    fn free_column<'py, T: Element + Send>(
+        &self,
+        py: Python<'py>,
+        value: impl Fn((State, Option<f64>, Tally)) -> T + Sync + Send,
     ) -> Bound<'py, PyArray1<T>> {
-        let make = || {
-            let source = &self.source;
-            let each = |place: usize| value(&source.get(place));
-            let values: Vec<T> =
-                py.detach(|| (0..source.len()).into_par_iter().with_min_len(PORTION).map(each).collect());
-            PyArray1::from_vec(py, values).unbind()
-        };
-        kept.get_or_init(py, make).bind(py).clone()
+        let source = &self.source;
+        let each = |place: usize| value(source.free_space(place));
+        let values: Vec<T> = py.detach(|| (0..source.len()).into_par_iter().with_min_len(PORTION).map(each).collect());
+        PyArray1::from_vec(py, values)
     }
 
     fn matrix<'py>(
@@ -102,10 +123,10 @@ impl PyBeliefs {
         }
         let classes = beliefs.classes();
         let mut values = vec![0.0; beliefs.len() * classes];
-        py.detach(|| {
+        threads::work(py, || {
             let rows = values.par_chunks_mut(classes.max(1)).enumerate().with_min_len(PORTION / 8);
             rows.for_each(|(place, values)| row(beliefs, place, values));
-        });
+        })?;
         let array = arrays::to_matrix(py, values, [beliefs.len(), classes])?;
         Ok(kept.get_or_init(py, || array.unbind()).bind(py).clone())
     }
@@ -120,55 +141,79 @@ impl PyBeliefs {
 impl PyBeliefs {
     /// Most likely class, −1 where nothing was observed: (N,) int32.
     #[getter]
-    fn label<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+    fn label<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<i32>>> {
         self.column(py, &self.label, |b| b.label().and_then(|label| i32::try_from(label).ok()).unwrap_or(-1))
     }
 
     /// Whether anything reaches here: (N,) bool.
     #[getter]
-    fn observed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+    fn observed<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<bool>>> {
         self.column(py, &self.observed, Belief::observed)
+    }
+
+    /// What is known of the place: 0 unknown, 1 free, 2 occupied; 0 without free space and in live voxels: (N,) uint8.
+    #[getter]
+    fn state<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
+        self.free_column(py, |(state, ..)| state as u8)
+    }
+
+    /// From 0, always seen through, to 1, always hit; NaN where nothing is known: (N,) float64.
+    #[getter]
+    fn existence<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.free_column(py, |(_, existence, _)| existence.unwrap_or(f64::NAN))
+    }
+
+    /// Frames that had a return in the cube of the place: (N,) uint32.
+    #[getter]
+    fn hits<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.free_column(py, |(.., tally)| tally.hits)
+    }
+
+    /// Frames that saw through the cube of the place: (N,) uint32.
+    #[getter]
+    fn passes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.free_column(py, |(.., tally)| tally.passes)
     }
 
     /// Semantic uncertainty, how unsure the network was: (N,) float64, 0 to 1; 1 where nothing was observed.
     #[getter]
-    fn u_sem<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn u_sem<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.column(py, &self.columns[0], Belief::semantic_uncertainty)
     }
 
     /// Evidence sparsity, how little was seen here: (N,) float64.
     #[getter]
-    fn u_spa<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn u_spa<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.column(py, &self.columns[1], Belief::spatial_uncertainty)
     }
 
     /// Total uncertainty u_sem + u_spa, at most 1: (N,) float64; 1 where nothing was observed.
     #[getter]
-    fn u<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn u<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.column(py, &self.columns[2], Belief::uncertainty)
     }
 
     /// Dirichlet variance of the most likely class: (N,) float64.
     #[getter]
-    fn variance<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn variance<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.column(py, &self.columns[3], Belief::variance)
     }
 
     /// Expected probability of the most likely class: (N,) float64.
     #[getter]
-    fn confidence<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn confidence<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.column(py, &self.columns[4], Belief::confidence)
     }
 
     /// Kernel mass Σk of the primitives that reach here: (N,) float64.
     #[getter]
-    fn evidence<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn evidence<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.column(py, &self.columns[5], Belief::evidence)
     }
 
     /// Sum S of the Dirichlet parameters: (N,) float64.
     #[getter]
-    fn strength<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn strength<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.column(py, &self.columns[6], Belief::strength)
     }
 

@@ -1,6 +1,6 @@
 //! `Camera`: from points to pixels, and the values of a network's output there.
 
-use e2bki_data::camera::{Brown, Camera, Projected, Sampler, visible};
+use e2bki_data::camera::{Brown, Camera, Projected, Sampler, check_size, visible};
 use e2bki_data::parse::Grid;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use crate::arrays;
 use crate::errors::{Failure, Result};
+use crate::threads;
 
 /// A pinhole camera with a lens, mounted on the sensor. Camera axes: x right, y down, z along the view.
 ///
@@ -37,9 +38,8 @@ impl PyCamera {
         camera_from_sensor: Option<&Bound<'_, PyAny>>,
         pixel_center: f64,
     ) -> Result<Self> {
-        if size.iter().any(|v| !(1..=65_536).contains(v)) {
-            return Err(Failure::value(format!("`size` is {size:?}; allowed: 1 to 65536 pixels each way")));
-        }
+        // The limit of every camera, read or made: memory is taken for each pixel.
+        check_size(size).map_err(|flaw| Failure::value(format!("`size`: {}", flaw.what)))?;
         let all = focal.iter().chain(&center).chain([&pixel_center]).chain(distortion.iter().flatten());
         if all.clone().any(|v| !v.is_finite()) || focal.iter().any(|v| *v <= 0.0) {
             return Err(Failure::value("a camera's numbers must be finite and its focal lengths positive"));
@@ -55,7 +55,7 @@ impl PyCamera {
     /// left corner) and depth (metres); NaN behind the camera and outside of the image.
     fn project<'py>(&self, py: Python<'py>, points: &Bound<'py, PyAny>) -> Result<Bound<'py, PyArray2<f64>>> {
         let points = arrays::rows_f32::<3>(points, "points")?;
-        let rows = py.detach(|| self.projected(&points).iter().map(place).collect());
+        let rows = threads::work(py, || self.projected(&points).iter().map(place).collect())?;
         arrays::to_rows(py, rows)
     }
 
@@ -74,7 +74,7 @@ impl PyCamera {
         if window > 1001 {
             return Err(Failure::value(format!("`window` is {window} pixels; allowed: up to 1001")));
         }
-        let seen = py.detach(|| visible(&self.projected(&points), self.0.size, window));
+        let seen = threads::work(py, || visible(&self.projected(&points), self.0.size, window))?;
         Ok(PyArray1::from_vec(py, seen))
     }
 
@@ -94,7 +94,7 @@ impl PyCamera {
         if planes.is_empty() {
             return Err(Failure::value("`values` is empty"));
         }
-        let sampled = py.detach(|| {
+        let sampled = threads::work(py, || {
             let cells = height * width;
             let mut grid = Grid { channels, height, width, values: vec![0.0; planes.len()] };
             for (channel, plane) in planes.chunks_exact(cells).enumerate() {
@@ -109,7 +109,7 @@ impl PyCamera {
                 }
             });
             sampled
-        });
+        })?;
         arrays::to_matrix(py, sampled, [points.len(), channels])
     }
 

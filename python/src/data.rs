@@ -1,10 +1,12 @@
 //! Datasets as sequences of frames.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use e2bki_data::{
-    ClassTable, Dataset, Format, GroundTruth, LoadedFrame, OpenOptions, OwnedSemantics, ReadAhead, read_ahead,
+    ClassTable, Dataset, Format, GroundTruth, LoadedFrame, OpenOptions, OwnedSemantics, ReadAhead, SemanticsSource,
+    read_ahead,
 };
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -13,16 +15,17 @@ use pyo3::types::{PyDict, PyString};
 use crate::arrays;
 use crate::camera::{PyCamera, place};
 use crate::classes::{PyClasses, class_set};
-use crate::errors::{Failure, Result};
+use crate::errors::{Failure, Result, in_python};
 use crate::frame::{About, PyFrame, Said};
+use crate::threads;
 
 /// A dataset whose frames can be read in any order, or one after the other while the next ones are read ahead.
 ///
-/// Dataset(path, *, format=None, sequence=None, split=None, classes=None, semantics="ground-truth", semantic_ids=None,
+/// Dataset(path, *, format=None, sequence=None, split=None, classes=None, semantics=None, semantic_ids=None,
 ///         ground_truth="off", only_in_image=False, occlusion_window=None, deskew=None, no_distortion=False,
 ///         pictures=False)
-///     format: rellis3d, kitti360, semantickitti, folder or pandaset, found out if not given; split: train, validation
-///     or test; classes: name or file of a table, or e2bki.Classes; semantics: ground-truth, ground-truth-2d,
+///     format: rellis3d, kitti360, semantickitti, folder or pandaset, detected if not given; split: train, validation
+///     or test; classes: name or file of a table, or e2bki.Classes; semantics: ground-truth (if not given), ground-truth-2d,
 ///     ground-truth-3d, labels:FOLDER, logits:FOLDER, evidential-logits:FOLDER, evidence:FOLDER, dirichlet:FOLDER,
 ///     probabilities:FOLDER or none; semantic_ids: what their ids or channels mean; ground_truth: off, auto, pixels or
 ///     points, into Frame.truth; pictures: read images into Frame.picture.
@@ -33,7 +36,7 @@ pub(crate) struct PyDataset(Arc<Dataset>);
 impl PyDataset {
     #[new]
     #[pyo3(signature = (path, *, format = None, sequence = None, split = None, classes = None,
-        semantics = "ground-truth", semantic_ids = None, ground_truth = "off", only_in_image = false,
+        semantics = None, semantic_ids = None, ground_truth = "off", only_in_image = false,
         occlusion_window = None, deskew = None, no_distortion = false, pictures = false))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of Python
     fn new(
@@ -43,7 +46,7 @@ impl PyDataset {
         sequence: Option<String>,
         split: Option<&str>,
         classes: Option<&Bound<'_, PyAny>>,
-        semantics: &str,
+        semantics: Option<OsString>,
         semantic_ids: Option<String>,
         ground_truth: &str,
         only_in_image: bool,
@@ -54,7 +57,10 @@ impl PyDataset {
     ) -> Result<Self> {
         let classes = match classes {
             None => None,
-            Some(name) if name.is_instance_of::<PyString>() => Some(ClassTable::open(&name.extract::<String>()?)?),
+            Some(name) if name.is_instance_of::<PyString>() || name.hasattr("__fspath__")? => {
+                let path = name.extract::<PathBuf>()?;
+                Some(path.to_str().map_or_else(|| ClassTable::read(&path), ClassTable::open)?)
+            }
             Some(other) => Some(ClassTable::plain(class_set(other)?)),
         };
         let options = OpenOptions {
@@ -62,7 +68,7 @@ impl PyDataset {
             sequence,
             split: split.map(str::parse).transpose()?,
             classes,
-            semantics: semantics.parse()?,
+            semantics: semantics.as_deref().map_or(Ok(SemanticsSource::default()), SemanticsSource::parse)?,
             semantic_ids,
             ground_truth: match ground_truth {
                 "off" => GroundTruth::Off,
@@ -81,7 +87,7 @@ impl PyDataset {
             pictures,
             ..OpenOptions::default()
         };
-        Ok(Self(Arc::new(py.detach(|| Dataset::open(&path, &options))?)))
+        Ok(Self(Arc::new(threads::work(py, || Dataset::open(&path, &options))??)))
     }
 
     /// frames(*, start=None, stop=None, every=1, ahead=2) -> iterator of Frame
@@ -92,7 +98,8 @@ impl PyDataset {
     fn frames(&self, start: Option<u64>, stop: Option<u64>, every: usize, ahead: usize) -> PyFrames {
         let ids = start.unwrap_or(0)..stop.unwrap_or(u64::MAX);
         let places = self.0.select(Some(ids), every);
-        PyFrames(Mutex::new(Some(read_ahead(Arc::clone(&self.0), places, ahead.min(64)))))
+        let frames = Mutex::new(Some(read_ahead(Arc::clone(&self.0), places, ahead.min(64))));
+        PyFrames { born: std::process::id(), frames }
     }
 
     fn __iter__(&self) -> PyFrames {
@@ -108,7 +115,7 @@ impl PyDataset {
         let wanted = usize::try_from(if index < 0 { index + len } else { index }).ok().filter(|i| *i < self.0.len());
         let wanted =
             wanted.ok_or_else(|| PyIndexError::new_err(format!("there are {len} frames; {index} is none of them")))?;
-        Ok(of_loaded(py.detach(|| self.0.load(wanted))?))
+        Ok(of_loaded(threads::work(py, || self.0.load(wanted))??))
     }
 
     /// The classes.
@@ -144,7 +151,7 @@ impl PyDataset {
     /// What was assumed while opening, in words.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.0.notes().to_vec()
+        self.0.notes().iter().map(|note| in_python(note)).collect()
     }
 
     /// Numbers of frames that were left out: "without_pose" and "without_semantics".
@@ -170,7 +177,22 @@ impl PyDataset {
 
 /// Frames that are read ahead.
 #[pyclass(name = "Frames", module = "e2bki.data", frozen)]
-pub(crate) struct PyFrames(Mutex<Option<ReadAhead>>);
+pub(crate) struct PyFrames {
+    /// The process whose thread reads them.
+    born: u32,
+    frames: Mutex<Option<ReadAhead>>,
+}
+
+impl Drop for PyFrames {
+    fn drop(&mut self) {
+        // In a forked process the thread that would have to end is not there, and waiting for it would never end.
+        if self.born != std::process::id()
+            && let Ok(frames) = self.frames.get_mut()
+        {
+            std::mem::forget(frames.take());
+        }
+    }
+}
 
 #[pymethods]
 impl PyFrames {
@@ -179,7 +201,12 @@ impl PyFrames {
     }
 
     fn __next__(&self, py: Python<'_>) -> Result<Option<PyFrame>> {
-        let next = py.detach(|| self.0.lock().ok().and_then(|mut frames| frames.as_mut().and_then(Iterator::next)));
+        if self.born != std::process::id() {
+            return Err(threads::spawn("frames that are read ahead"));
+        }
+        let next = threads::work(py, || {
+            self.frames.lock().ok().and_then(|mut frames| frames.as_mut().and_then(Iterator::next))
+        })?;
         Ok(next.transpose()?.map(of_loaded))
     }
 
@@ -230,5 +257,5 @@ pub(crate) fn alignment(
     step: usize,
 ) -> Result<Option<f64>> {
     let (from, to) = (arrays::rows_f64::<3>(points, "points")?, arrays::rows_f64::<3>(to, "to")?);
-    Ok(py.detach(|| e2bki_data::alignment(&from, &to, step)))
+    threads::work(py, || e2bki_data::alignment(&from, &to, step))
 }

@@ -16,6 +16,24 @@ pyo3::create_exception!(
     "A map file that is not as it was written; see `e2bki.recover`."
 );
 
+/// A message of the libraries, which name options as the program has them, with the arguments of this package: `--semantic-ids`
+/// is `semantic_ids`. Cargo's `--features` stays.
+pub(crate) fn in_python(message: &str) -> String {
+    let mut parts = message.split("--");
+    let mut out = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(part.len());
+        let (option, rest) = part.split_at(end);
+        match option {
+            "" | "features" => out.extend(["--", option]),
+            "region" => out += "`e2bki.load(path, region=...)`",
+            _ => out.extend(["`", &option.replace('-', "_"), "`"]),
+        }
+        out += rest;
+    }
+    out
+}
+
 /// Any error on its way to Python.
 pub(crate) struct Failure(PyErr);
 
@@ -58,7 +76,7 @@ macro_rules! from_messages {
     ($($error:ty),*) => {$(
         impl From<$error> for Failure {
             fn from(error: $error) -> Self {
-                Self::value(error.to_string())
+                Self::value(in_python(&error.to_string()))
             }
         }
     )*};
@@ -71,7 +89,7 @@ macro_rules! from_system {
     ($($library:ident :: $error:ident :: $variant:ident),*) => {$(
         impl From<$library::$error> for Failure {
             fn from(error: $library::$error) -> Self {
-                let message = error.to_string();
+                let message = in_python(&error.to_string());
                 match &error {
                     $library::$error::$variant { source, .. } => Self::system(source, message),
                     _ => Self::value(message),
@@ -85,7 +103,7 @@ from_system!(e2bki_data::DataError::Io, e2bki_sim::SimError::Io, e2bki_view::Err
 
 impl From<e2bki_store::Error> for Failure {
     fn from(error: e2bki_store::Error) -> Self {
-        let message = error.to_string();
+        let message = in_python(&error.to_string());
         match &error {
             e2bki_store::Error::Io { source, .. } => Self::system(source, message),
             e2bki_store::Error::Damaged { .. } => Self(DamagedMapError::new_err(message)),

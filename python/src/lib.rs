@@ -11,12 +11,15 @@ mod config;
 mod data;
 mod errors;
 mod frame;
+mod gate;
+mod interrupt;
 mod map;
 mod metrics;
 mod primitives;
 mod report;
 mod sim;
 mod store;
+mod threads;
 mod view;
 
 use std::ffi::OsString;
@@ -28,12 +31,13 @@ use pyo3::prelude::*;
 /// Runs a command of the program `e2bki`, as run(["experiment", "table-full"]); returns its exit code. What it prints goes
 /// to the standard output of the process.
 #[pyfunction]
-fn run(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    py.detach(|| e2bki_cli::run(std::iter::once("e2bki".into()).chain(arguments)))
+fn run(py: Python<'_>, arguments: Vec<OsString>) -> errors::Result<u8> {
+    threads::work(py, || e2bki_cli::run(std::iter::once("e2bki".into()).chain(arguments)))
 }
 
 #[pymodule]
 fn _e2bki(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    threads::start();
     let py = module.py();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Error", py.get_type::<errors::Error>())?;

@@ -16,18 +16,26 @@ use crate::classes::{PyClasses, class_set};
 use crate::config::{PyConfig, config_or_default};
 use crate::errors::{Failure, Result};
 use crate::frame::insert_into;
+use crate::gate::Gate;
+use crate::interrupt;
 use crate::primitives::{Columns, PyPrimitives};
 use crate::report::PyFrameReport;
+use crate::threads;
 
 /// A semantic map: insert frames, ask for beliefs.
 ///
 /// Map(classes, *, config=None)
 ///     classes: e2bki.Classes or a sequence of names; config: e2bki.Config.
 ///
-/// Several threads may use one map: what changes it waits until it is free, what reads it runs side by side.
+/// Several threads may use one map: what reads it runs side by side and waits for at most two of the threads that change it,
+/// which take turns. A process that was forked has a copy of the map, to be used as any other.
 #[pyclass(name = "Map", module = "e2bki", frozen)]
 pub(crate) struct PyMap {
+    gate: Gate,
+    /// Never waited for: the gate is before it.
     map: RwLock<Mapper>,
+    /// Whether it has threads of its own, which a forked process does not.
+    own_threads: bool,
     pub(crate) classes: ClassSet,
     /// The stream of a live viewer. Taken only while the map is held.
     live: Mutex<Option<Publisher>>,
@@ -35,17 +43,35 @@ pub(crate) struct PyMap {
 
 impl PyMap {
     pub(crate) fn of(map: Mapper) -> Self {
-        Self { classes: map.classes().clone(), map: RwLock::new(map), live: Mutex::default() }
+        Self {
+            gate: Gate::new(),
+            own_threads: map.config().run.threads > 0,
+            classes: map.classes().clone(),
+            map: RwLock::new(map),
+            live: Mutex::default(),
+        }
+    }
+
+    fn check_process(&self) -> Result<()> {
+        if self.own_threads && !self.gate.at_home() { Err(threads::spawn("a map with `threads`")) } else { Ok(()) }
     }
 
     /// Reads the map while Python goes on.
     pub(crate) fn read<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&Mapper) -> T + Send) -> Result<T> {
-        py.detach(|| self.map.read().ok().map(|map| work(&map))).ok_or_else(broken)
+        self.check_process()?;
+        threads::work(py, || {
+            let _inside = self.gate.read()?;
+            self.map.read().map(|map| work(&map)).map_err(|_| broken())
+        })?
     }
 
     /// Changes the map while Python goes on.
     pub(crate) fn write<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Mapper) -> T + Send) -> Result<T> {
-        py.detach(|| self.map.write().ok().map(|mut map| work(&mut map))).ok_or_else(broken)
+        self.check_process()?;
+        threads::work(py, || {
+            let _inside = self.gate.write()?;
+            self.map.write().map(|mut map| work(&mut map)).map_err(|_| broken())
+        })?
     }
 }
 
@@ -62,6 +88,10 @@ impl PyMap {
 
     /// Lets a live viewer know, if there is one.
     fn show(&self, tell: impl FnOnce(&mut Publisher)) {
+        // The thread that takes it belongs to the process that started the viewer.
+        if !self.gate.at_home() {
+            return;
+        }
         if let Some(publisher) = self.live.lock().ok().as_mut().and_then(|live| live.as_mut()) {
             tell(publisher);
         }
@@ -78,14 +108,17 @@ impl PyMap {
     #[new]
     #[pyo3(signature = (classes, *, config = None))]
     fn new(classes: &Bound<'_, PyAny>, config: Option<PyConfig>) -> Result<Self> {
-        Ok(Self::of(Mapper::new(class_set(classes)?, config_or_default(config))?))
+        let config = config_or_default(config);
+        threads::check_number(config.run.threads)?;
+        Ok(Self::of(Mapper::new(class_set(classes)?, config)?))
     }
 
     /// insert(points, *, probabilities=None, uncertainty=None, evidence=None, dirichlet=None, logits=None,
     ///        logit_kind=None, labels=None, world_from_sensor=None) -> FrameReport
     /// insert(frame) -> FrameReport
     ///
-    /// Adds a scan. On an exception the map is unchanged.
+    /// Adds a scan. On an exception the map is unchanged, but for a KeyboardInterrupt that comes while the map is being
+    /// changed: that is finished first, and a note of the exception says that the frame is in (`frames` tells, too).
     ///
     /// points: (N, 3), metres, in sensor coordinates. What they are, in exactly one form:
     /// evidence: (N, C), zero or more; dirichlet: (N, C), evidence plus one;
@@ -100,13 +133,19 @@ impl PyMap {
         points: &Bound<'py, PyAny>,
         semantics: Option<&Bound<'py, PyDict>>,
     ) -> Result<PyFrameReport> {
-        insert_into(points, semantics, self.classes.len(), |frame| {
+        let report = insert_into(points, semantics, self.classes.len(), |frame| {
             self.write(py, |map| {
-                let report = map.insert(frame)?;
+                interrupt::check_within(interrupt::UNCHANGED)?;
+                let prepared = map.prepare(frame)?;
+                // The last moment at which nothing has changed.
+                interrupt::check_within(interrupt::UNCHANGED)?;
+                let report = map.insert_prepared(prepared)?;
                 self.show(|publisher| publisher.frame(map, frame));
                 Ok(report)
             })?
-        })
+        })?;
+        interrupt::check(py, interrupt::CHANGED)?;
+        Ok(report)
     }
 
     /// query(points) -> Beliefs

@@ -20,6 +20,7 @@ use crate::errors::{Failure, Result};
 use crate::frame::PyFrame;
 use crate::map::PyMap;
 use crate::sim::named;
+use crate::threads;
 
 /// evaluate_beliefs(truth, beliefs, reading) -> str
 #[pyfunction]
@@ -32,7 +33,7 @@ pub(crate) fn evaluate_beliefs(
     let (source, classes) = (&beliefs.get().source, beliefs.get().classes.len());
     let truth = arrays::labels(truth, "truth", Some(source.len()))?;
     let reading: Confidence = named("confidence", reading, "decomposed, variance, min-max")?;
-    let (tally, calibration) = py.detach(|| {
+    let (tally, calibration) = threads::work(py, || {
         let range = VarianceRange::of((0..source.len()).map(|place| source.get(place)));
         let (mut tally, mut calibration) = (Tally::new(classes), Calibration::default());
         for (place, truth) in truth.iter().enumerate() {
@@ -43,7 +44,7 @@ pub(crate) fn evaluate_beliefs(
             }
         }
         (tally, calibration)
-    });
+    })?;
     scores(&tally, Some(&calibration))
 }
 
@@ -145,7 +146,7 @@ pub(crate) fn calibrate_source(
     for frame in frames.try_iter()? {
         labelled.push(frame?.cast::<PyFrame>().map_err(PyErr::from)?.get().labelled()?);
     }
-    let learned = py.detach(|| SourceCalibration::learn(&labelled, &classes, &config, || {}))?;
+    let learned = threads::work(py, || SourceCalibration::learn(&labelled, &classes, &config, || {}))??;
     let Some(learned) = learned else { return Ok(None) };
     let text = serde_json::to_string(&learned).map_err(|e| Failure::value(e.to_string()))?;
     Ok(Some((PyConfig(learned.config().clone()), text)))
@@ -208,11 +209,11 @@ pub(crate) fn compare(
         }
         if !(held_out && maps) {
             let labelled = frame.labelled()?;
-            py.detach(|| truth.add(&labelled));
+            threads::work(py, || truth.add(&labelled))?;
         }
         count += 1;
     }
-    let questions = py.detach(|| truth.into_questions());
+    let questions = threads::work(py, || truth.into_questions())?;
     let mut records = Vec::new();
     for view in views {
         records.extend(ask(py, &entrants, view, dataset, count, &questions)?);

@@ -164,12 +164,19 @@ pub(crate) struct PyFrameReport {
     primitives: usize,
     /// Live voxels that were computed anew.
     voxels_updated: usize,
+    /// Whether the frame was counted for free space.
+    counted: bool,
+    /// Points in space that was known to be free before the frame.
+    moving: usize,
+    /// Why the frame says nothing of free space, if that was asked and it does not.
+    free_space_off: Option<String>,
     /// Seconds by stage.
     timings: PyTimings,
 }
 
 impl From<FrameReport> for PyFrameReport {
     fn from(r: FrameReport) -> Self {
+        let free = r.free_space.unwrap_or_default();
         Self {
             received: r.received,
             kept: r.kept,
@@ -182,6 +189,9 @@ impl From<FrameReport> for PyFrameReport {
             merged: r.merged,
             primitives: r.primitives,
             voxels_updated: r.voxels_updated,
+            counted: free.counted,
+            moving: free.moving,
+            free_space_off: free.off,
             timings: r.timings.into(),
         }
     }

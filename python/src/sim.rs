@@ -17,6 +17,7 @@ use crate::arrays;
 use crate::classes::PyClasses;
 use crate::errors::{Failure, Result};
 use crate::frame::{About, PyFrame, Said};
+use crate::threads;
 
 /// A simulated drive without end. The same arguments give the same bytes; frames may be asked for in any order.
 ///
@@ -38,6 +39,21 @@ pub(crate) struct PyDrive {
 pub(crate) fn named<T: serde::de::DeserializeOwned>(what: &str, name: &str, known: &str) -> Result<T> {
     serde_json::from_value(serde_json::Value::String(name.into()))
         .map_err(|_| Failure::value(format!("unknown {what} '{name}': use one of {known}")))
+}
+
+/// Most frames of a drive, more than a day of them: the way there is driven from the start.
+const MAX_FRAMES: usize = 1_000_000;
+
+/// Refuses frames that would take for ever to get to.
+fn check_index(last: Option<usize>) -> Result<()> {
+    if last.is_some_and(|last| last < MAX_FRAMES) {
+        return Ok(());
+    }
+    let given = last.map_or("a number too large to be counted".into(), |last| last.to_string());
+    Err(Failure::value(format!(
+        "frame {given} of a drive; allowed: 0 to {} (10 are driven in a second)",
+        MAX_FRAMES - 1
+    )))
 }
 
 fn simulate_frame(drive: &Drive, index: usize, network: Option<f64>) -> Result<PyFrame> {
@@ -107,16 +123,20 @@ impl PyDrive {
     /// frame holds; without, it holds the true labels.
     #[pyo3(signature = (index, *, network = None))]
     fn frame(&self, py: Python<'_>, index: usize, network: Option<f64>) -> Result<PyFrame> {
-        py.detach(|| simulate_frame(&self.drive, index, network))
+        check_index(Some(index))?;
+        threads::work(py, || simulate_frame(&self.drive, index, network))?
     }
 
     /// frames(count, *, start=0, every=1, network=None) -> iterator of Frame
     ///
     /// So many frames, one after the other.
     #[pyo3(signature = (count, *, start = 0, every = 1, network = None))]
-    fn frames(&self, count: usize, start: usize, every: usize, network: Option<f64>) -> PySimFrames {
+    fn frames(&self, count: usize, start: usize, every: usize, network: Option<f64>) -> Result<PySimFrames> {
+        let every = every.max(1);
+        // None of the last one's number may be too large: said at once, not after hours.
+        check_index(count.saturating_sub(1).checked_mul(every).and_then(|way| way.checked_add(start)))?;
         let (drive, made) = (Arc::clone(&self.drive), AtomicUsize::new(0));
-        PySimFrames { drive, made, count, start, every: every.max(1), network }
+        Ok(PySimFrames { drive, made, count, start, every, network })
     }
 
     /// image(index) -> dict
@@ -124,7 +144,8 @@ impl PyDrive {
     /// The camera image taken with a frame: "rgb" (H, W, 3) uint8, "labels" (H, W) int32 with −1 for no class, "range"
     /// (H, W) float32, metres.
     fn image<'py>(&self, py: Python<'py>, index: usize) -> Result<Bound<'py, PyDict>> {
-        let image = py.detach(|| self.drive.image(index));
+        check_index(Some(index))?;
+        let image = threads::work(py, || self.drive.image(index))?;
         let shape = [image.height, image.width];
         let label = |v: &u8| if *v == VOID { -1 } else { i32::from(*v) };
         let rgb = PyArray1::from_vec(py, image.rgb.into_flattened()).reshape([shape[0], shape[1], 3])?;
@@ -139,6 +160,7 @@ impl PyDrive {
     ///
     /// The reported pose of a frame: (4, 4) float64, metres.
     fn world_from_sensor<'py>(&self, py: Python<'py>, index: usize) -> Result<Bound<'py, PyArray2<f64>>> {
+        check_index(Some(index))?;
         arrays::to_rows(py, self.drive.world_from_sensor(index).to_matrix().to_vec())
     }
 
@@ -184,7 +206,7 @@ impl PySimFrames {
             return Ok(None);
         }
         let index = self.start + number * self.every;
-        py.detach(|| simulate_frame(&self.drive, index, self.network)).map(Some)
+        threads::work(py, || simulate_frame(&self.drive, index, self.network))?.map(Some)
     }
 
     fn __repr__(&self) -> String {
@@ -226,7 +248,7 @@ pub(crate) fn simulate<'py>(
         }
     };
     plan.images = images;
-    let summary = py.detach(|| e2bki_sim::simulate(&plan, |_, _| {}))?;
+    let summary = threads::work(py, || e2bki_sim::simulate(&plan, |_, _| {}))??;
     let all = PyDict::new(py);
     all.set_item("written", summary.written)?;
     all.set_item("kept", summary.kept)?;

@@ -14,8 +14,11 @@ use crate::classes::{PyClasses, class_set};
 use crate::config::{PyConfig, config_or_default};
 use crate::errors::{Failure, Result};
 use crate::frame::insert_into;
+use crate::gate::Gate;
+use crate::interrupt;
 use crate::map::PyMap;
 use crate::report::PyFrameReport;
+use crate::threads;
 
 /// load(path, *, region=None) -> Map
 ///
@@ -30,14 +33,20 @@ pub(crate) fn load(
 ) -> Result<PyMap> {
     let region = match region {
         Some((low, high)) => {
-            Some((arrays::numbers::<3>(&low, "region[0]")?, arrays::numbers::<3>(&high, "region[1]")?))
+            let (low, high) = (arrays::numbers::<3>(&low, "region[0]")?, arrays::numbers::<3>(&high, "region[1]")?);
+            if (0..3).any(|i| low[i] > high[i] || low[i].is_nan() || high[i].is_nan()) {
+                return Err(Failure::value(format!(
+                    "`region` is from {low:?} to {high:?}: both corners must be numbers, and the first not above the second"
+                )));
+            }
+            Some((low, high))
         }
         None => None,
     };
-    let map = py.detach(|| match region {
+    let map = threads::work(py, || match region {
         Some((low, high)) => e2bki_store::load_region(path, low, high),
         None => e2bki_store::load(path),
-    })?;
+    })??;
     Ok(PyMap::of(map))
 }
 
@@ -46,7 +55,7 @@ pub(crate) fn load(
 /// A map from the NumPy archive that `Map.export` wrote.
 #[pyfunction]
 pub(crate) fn import_npz(py: Python<'_>, path: PathBuf) -> Result<PyMap> {
-    Ok(PyMap::of(py.detach(|| e2bki_store::import_npz(path))?))
+    Ok(PyMap::of(threads::work(py, || e2bki_store::import_npz(path))??))
 }
 
 /// info(path) -> dict
@@ -54,14 +63,14 @@ pub(crate) fn import_npz(py: Python<'_>, path: PathBuf) -> Result<PyMap> {
 /// What a map file or folder holds, without loading it: classes, config, frames, primitives, bytes, tiles, sources.
 #[pyfunction]
 pub(crate) fn info(py: Python<'_>, path: PathBuf) -> Result<Bound<'_, PyDict>> {
-    let about = py.detach(|| -> e2bki_store::Result<(Header, u64, u64, usize)> {
+    let about = threads::work(py, || -> e2bki_store::Result<(Header, u64, u64, usize)> {
         if e2bki_store::is_folder(&path) {
             let folder = Folder::open(&path)?;
             return Ok((folder.header().clone(), folder.rows(), folder.bytes()?, folder.boxes().len()));
         }
         let file = MapFile::open(&path)?;
         Ok((file.header().clone(), file.rows(), file.bytes(), file.tiles().len()))
-    });
+    })?;
     let (header, rows, bytes, tiles) = about?;
     let all = PyDict::new(py);
     all.set_item("classes", Py::new(py, PyClasses(header.classes))?)?;
@@ -79,7 +88,7 @@ pub(crate) fn info(py: Python<'_>, path: PathBuf) -> Result<Bound<'_, PyDict>> {
 /// Checks a map file or folder thoroughly; returns everything that is wrong with it, nothing if it is whole.
 #[pyfunction]
 pub(crate) fn check(py: Python<'_>, path: PathBuf) -> Result<Vec<String>> {
-    let checked = py.detach(|| e2bki_store::check(path))?;
+    let checked = threads::work(py, || e2bki_store::check(path))??;
     Ok(checked.findings.iter().map(ToString::to_string).collect())
 }
 
@@ -89,7 +98,7 @@ pub(crate) fn check(py: Python<'_>, path: PathBuf) -> Result<Vec<String>> {
 #[pyfunction]
 #[pyo3(signature = (damaged, *, out))]
 pub(crate) fn recover(py: Python<'_>, damaged: PathBuf, out: PathBuf) -> Result<Bound<'_, PyDict>> {
-    let recovered = py.detach(|| e2bki_store::recover(damaged, out))?;
+    let recovered = threads::work(py, || e2bki_store::recover(damaged, out))??;
     let all = PyDict::new(py);
     all.set_item("primitives", recovered.rows)?;
     all.set_item("tiles", recovered.tiles)?;
@@ -124,7 +133,7 @@ pub(crate) fn merge_files<'py>(
     let pairs = paths.into_iter().zip(motions);
     let inputs: Vec<Input> = pairs.map(|(path, world_from_map)| Input { path, world_from_map }).collect();
     let options = MergeOptions { allow_duplicates, config: config.map(|config| config.0) };
-    let merged = py.detach(|| e2bki_store::merge(&inputs, &options, out))?;
+    let merged = threads::work(py, || e2bki_store::merge(&inputs, &options, out))??;
     let all = PyDict::new(py);
     all.set_item("primitives_before", merged.rows_before)?;
     all.set_item("primitives", merged.rows)?;
@@ -138,13 +147,28 @@ pub(crate) fn merge_files<'py>(
 ///     folder: new or empty; budget: bytes in memory. `RollingMap.open` goes on with a folder.
 #[pyclass(name = "RollingMap", module = "e2bki", frozen)]
 pub(crate) struct PyRollingMap {
+    gate: Gate,
     map: Mutex<Option<RollingMapper>>,
     classes: ClassSet,
 }
 
 impl PyRollingMap {
+    fn of(map: RollingMapper) -> Self {
+        let classes = map.resident().classes().clone();
+        Self { gate: Gate::new(), map: Mutex::new(Some(map)), classes }
+    }
+
+    /// A forked process would write into the folder of its parent.
+    fn check_process(&self) -> Result<()> {
+        if self.gate.at_home() { Ok(()) } else { Err(threads::spawn("a rolling map with its folder")) }
+    }
+
     fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut RollingMapper) -> T + Send) -> Result<T> {
-        let done = py.detach(|| self.map.lock().ok().and_then(|mut map| map.as_mut().map(work)));
+        self.check_process()?;
+        let done = threads::work(py, || {
+            let _inside = self.gate.write()?;
+            Ok::<_, Failure>(self.map.lock().ok().and_then(|mut map| map.as_mut().map(work)))
+        })??;
         done.ok_or_else(|| Failure::value("this map was given away by `into_map`, or an earlier call failed half way"))
     }
 }
@@ -154,9 +178,9 @@ impl PyRollingMap {
     #[new]
     #[pyo3(signature = (classes, *, folder, budget, config = None))]
     fn new(classes: &Bound<'_, PyAny>, folder: PathBuf, budget: usize, config: Option<PyConfig>) -> Result<Self> {
-        let classes = class_set(classes)?;
-        let map = RollingMapper::create(classes.clone(), config_or_default(config), folder, budget)?;
-        Ok(Self { map: Mutex::new(Some(map)), classes })
+        let (classes, config) = (class_set(classes)?, config_or_default(config));
+        threads::check_number(config.run.threads)?;
+        Ok(Self::of(RollingMapper::create(classes, config, folder, budget)?))
     }
 
     /// open(folder, *, budget) -> RollingMap
@@ -165,9 +189,8 @@ impl PyRollingMap {
     #[staticmethod]
     #[pyo3(signature = (folder, *, budget))]
     fn open(py: Python<'_>, folder: PathBuf, budget: usize) -> Result<Self> {
-        let map = py.detach(|| RollingMapper::open(folder, budget))?;
-        let classes = map.resident().classes().clone();
-        Ok(Self { map: Mutex::new(Some(map)), classes })
+        let map = threads::work(py, || RollingMapper::open(folder, budget))??;
+        Ok(Self::of(map))
     }
 
     /// insert(points, **semantics) -> FrameReport
@@ -180,7 +203,14 @@ impl PyRollingMap {
         points: &Bound<'py, PyAny>,
         semantics: Option<&Bound<'py, PyDict>>,
     ) -> Result<PyFrameReport> {
-        insert_into(points, semantics, self.classes.len(), |frame| Ok(self.with(py, |map| map.insert(frame))??))
+        let report = insert_into(points, semantics, self.classes.len(), |frame| {
+            self.with(py, |map| {
+                interrupt::check_within(interrupt::UNCHANGED)?;
+                Ok(map.insert(frame)?)
+            })?
+        })?;
+        interrupt::check(py, interrupt::CHANGED)?;
+        Ok(report)
     }
 
     /// query(points) -> Beliefs
@@ -206,9 +236,13 @@ impl PyRollingMap {
     /// The whole map in memory, without a budget. This object cannot be used afterwards.
     #[allow(clippy::wrong_self_convention)] // Python has no values to give away
     fn into_map(&self, py: Python<'_>) -> Result<PyMap> {
-        let map = py.detach(|| self.map.lock().ok().and_then(|mut map| map.take()));
+        self.check_process()?;
+        let map = threads::work(py, || {
+            let _inside = self.gate.write()?;
+            Ok::<_, Failure>(self.map.lock().ok().and_then(|mut map| map.take()))
+        })??;
         let map = map.ok_or_else(|| Failure::value("this map was given away already"))?;
-        Ok(PyMap::of(py.detach(|| map.into_map())?))
+        Ok(PyMap::of(threads::work(py, || map.into_map())??))
     }
 
     /// The classes.

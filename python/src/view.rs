@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use e2bki::Mapper;
-use e2bki_view::{Publisher, RawPoints, Scene, ServeOptions, Server, Show};
+use e2bki_view::{Publisher, RawPoints, Scene, Scenes, ServeOptions, Server};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -14,6 +14,7 @@ use crate::baselines::PyBaseline;
 use crate::errors::{Failure, Result};
 use crate::frame::PyFrame;
 use crate::map::PyMap;
+use crate::threads;
 
 /// A page that shows maps. It is served until `close`, the end of a `with` block, or the end of this object.
 #[pyclass(name = "Viewer", module = "e2bki", frozen)]
@@ -24,6 +25,19 @@ pub(crate) struct PyViewer {
     maps: usize,
     /// The map that streams into it.
     live: Option<Py<PyMap>>,
+    /// The process whose threads serve it.
+    born: u32,
+}
+
+impl Drop for PyViewer {
+    fn drop(&mut self) {
+        // In a forked process the threads that would have to end are not there, and waiting for them would never end.
+        if self.born != std::process::id()
+            && let Ok(server) = self.server.get_mut()
+        {
+            std::mem::forget(server.take());
+        }
+    }
 }
 
 #[pymethods]
@@ -57,10 +71,13 @@ impl PyViewer {
     ///
     /// Stops serving; once is enough.
     fn close(&self, py: Python<'_>) -> Result<()> {
+        if self.born != std::process::id() {
+            return Ok(());
+        }
         if let Some(map) = &self.live {
             map.get().stream(py, None)?;
         }
-        py.detach(|| drop(self.server.lock().ok().and_then(|mut server| server.take())));
+        threads::work(py, || drop(self.server.lock().ok().and_then(|mut server| server.take())))?;
         Ok(())
     }
 
@@ -98,7 +115,7 @@ fn shown(value: &Bound<'_, PyAny>) -> Result<Shown> {
     let path: PathBuf =
         value.extract().map_err(|_| Failure::kind("a viewer shows maps, baselines and paths of map files"))?;
     let name = path.display().to_string();
-    Ok(Shown::Primitives(name, Box::new(py.detach(|| e2bki_store::load(path))?)))
+    Ok(Shown::Primitives(name, Box::new(threads::work(py, || e2bki_store::load(path))??)))
 }
 
 /// view(*maps, names=None, frames=None, trajectory=None, resolution=None, live=False, host="127.0.0.1", port=7878)
@@ -124,6 +141,7 @@ pub(crate) fn view(
     host: &str,
     port: u16,
 ) -> Result<PyViewer> {
+    threads::refuse_forked("the threads that serve a viewer")?;
     if !(1..=2).contains(&maps.len()) {
         return Err(Failure::kind(format!("a viewer shows one map or two; got {}", maps.len())));
     }
@@ -141,7 +159,7 @@ pub(crate) fn view(
             return Err(Failure::kind("`live` follows one e2bki.Map"));
         };
         let config = map.get().read(py, |map| map.config().clone())?;
-        let show = Show::growing(name(0, "E2-BKI".into()), map.get().classes.clone(), config);
+        let show = Scenes::live(name(0, "E2-BKI".into()), map.get().classes.clone(), config);
         let server = Server::start(&options, show.clone())?;
         map.get().stream(py, Some(Publisher::new(show)?))?;
         return Ok(viewer(server, 1, Some(map.unbind())));
@@ -163,16 +181,16 @@ pub(crate) fn view(
             Shown::Primitives(usual, map) => Scene::of_map(name(i, usual), *map, way.clone(), resolution),
             Shown::Voxels(usual, map) => {
                 let title = name(i, usual);
-                py.detach(|| Scene::of_voxels(title, map, way.clone()))?
+                threads::work(py, || Scene::of_voxels(title, map, way.clone()))??
             }
         };
         scenes.push(scene.with_points(points.clone()));
     }
-    let server = Server::start(&options, Show::of_maps(scenes))?;
+    let server = Server::start(&options, Scenes::of_maps(scenes))?;
     Ok(viewer(server, maps.len(), None))
 }
 
 fn viewer(server: Server, maps: usize, live: Option<Py<PyMap>>) -> PyViewer {
     let (url, port) = (server.url(), server.address().port());
-    PyViewer { server: Mutex::new(Some(server)), url, port, maps, live }
+    PyViewer { server: Mutex::new(Some(server)), url, port, maps, live, born: std::process::id() }
 }

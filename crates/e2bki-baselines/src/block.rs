@@ -88,7 +88,7 @@ fn bits(mask: &Mask) -> impl Iterator<Item = usize> + use<> {
     })
 }
 
-/// What one frame adds to one block: dense rows, reused from block to block.
+/// Contribution of one frame to one block: dense rows, reused from block to block.
 pub(crate) struct Scratch {
     /// Column of every channel.
     columns: Vec<u16>,

@@ -1,4 +1,4 @@
-//! What a baseline does beyond its formula.
+//! Options of a baseline beyond its formula.
 
 /// Options of a baseline; everything is off by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -52,7 +52,7 @@ impl Rule {
         Self::Convolution(Filters::new(kernels, config.views.resolution))
     }
 
-    /// What a point says to this rule.
+    /// Opinion of a point under this rule.
     pub(crate) fn says(&self) -> Says {
         match self {
             Self::Count | Self::Kernel { .. } | Self::SharpEdge => Says::Label,

@@ -8,7 +8,7 @@ use crate::lattice::Place;
 /// Points per parallel task; fixed, so that results do not depend on the number of threads.
 const CHUNK: usize = 4096;
 
-/// What a point says.
+/// Opinion of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Says {
     /// Its most likely class, with weight 1.

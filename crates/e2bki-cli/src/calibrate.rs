@@ -1,18 +1,18 @@
-//! `e2bki calibrate`: what a network means and how far it can be trusted, learned from labelled frames.
+//! `e2bki calibrate`: class confusion and confidence of a network, learned from labelled frames.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use e2bki_data::{GroundTruth, read_ahead};
 use e2bki_eval::{LabelledFrame, Rung, SourceCalibration};
 
 use crate::config::Parameters;
 use crate::data::{DataArguments, range};
-use crate::{network, table};
+use crate::{network, outputs, table};
 
-/// Learn from labelled frames what a network means and how far it can be trusted
+/// Calibrate a network on labelled frames: its class confusion and its confidence
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     e2bki calibrate semantickitti/sequences/00 --semantics logits:espnetv2_pred\n  \
@@ -25,19 +25,19 @@ use crate::{network, table};
 pub(crate) struct Options {
     #[command(flatten)]
     data: DataArguments,
-    /// What says which class a point is of, as in `e2bki map`
+    /// Source of the semantics, as in `e2bki map`
     #[arg(long, value_name = "SOURCE")]
     semantics: String,
-    /// Frame numbers: A..B (without B), A.., ..B or A [default: all]
+    /// Frame numbers: A..B (B excluded), A.., ..B or A [default: all]
     #[arg(long, value_name = "RANGE")]
     frames: Option<String>,
-    /// Take one of every K of these frames
+    /// Use every K-th of these frames
     #[arg(long, default_value_t = 1, value_name = "K")]
     every: usize,
-    /// Take no more frames than this, evenly spread
+    /// Use at most this many frames, evenly spread
     #[arg(long, default_value_t = 20, value_name = "N")]
     most: usize,
-    /// Write the configuration with the value that was learned
+    /// Write the calibrated configuration
     #[arg(short, long, value_name = "FILE.toml")]
     out: Option<PathBuf>,
     /// Write the numbers as JSON (- for standard output)
@@ -48,6 +48,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_files([&options.out, &options.json])?;
     let config = options.parameters.read()?;
     let (semantics, network) = network::source(&options.semantics)?;
     let ids = options.frames.as_deref().map(range).transpose()?;
@@ -57,7 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut chosen = dataset.select(ids, options.every);
     if options.most < 2 || chosen.len() < 2 {
         bail!(
-            "{} of the frames of {} were chosen; at least two are needed: one to map and one to ask about",
+            "{} frames of {} were selected; at least two are needed: one to map and one to query",
             chosen.len().min(options.most),
             options.data.dir.display()
         );
@@ -74,8 +75,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     bar.finish_and_clear();
     let Some(learned) = learned else {
         bail!(
-            "nothing to learn from: no labelled point of {} lies where all maps have something; choose frames with ground \
-             truth that see the same places (--frames, --every)",
+            "nothing to learn from: no labelled point of {} lies in an occupied part of all maps; choose frames with ground \
+             truth that overlap (--frames, --every)",
             options.data.dir.display()
         );
     };
@@ -89,15 +90,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         rows.push(row(rung, if learned.best == Some(*rung) { "corrected ← best" } else { "corrected" }));
     }
     table::print(&rows)?;
-    table::line(&format!("{} frames, {} places that all maps know", frames.len(), learned.asked))?;
+    table::line(&format!("{} frames, {} points known to all maps", frames.len(), learned.asked))?;
     if learned.best.is_none() {
-        table::line("nothing is clearly better than the configuration as it is, which stays")?;
+        table::line("no setting is clearly better; the configuration is unchanged")?;
     } else if options.out.is_none() {
-        table::line("to map with what was learned, write it with -o FILE.toml and give that as --config")?;
+        table::line("to map with these settings, write them with -o FILE.toml and pass that as --config")?;
     }
     if let Some(path) = &options.out {
         let text = learned.config().to_toml();
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        outputs::write(path, text)?;
         table::line(&format!("wrote {}", path.display()))?;
     }
     match &options.json {

@@ -1,4 +1,4 @@
-//! `e2bki check`: whether a map file is whole.
+//! `e2bki check`: integrity of a map file.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,9 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::Finding;
-use crate::table;
+use crate::{outputs, table};
 
-/// Check that a map file is whole (exit code 0: whole, 1: damaged, 2: no map at all)
+/// Check the integrity of a map file (exit code 0: intact, 1: damaged, 2: not a map)
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki check street.e2bki && echo whole\n\n\
     Every hash is verified, every tile is decoded, and what it holds must give its bytes again.")]
@@ -21,6 +21,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_files([&options.json])?;
     let checked = e2bki_store::check(&options.map)?;
     let findings: Vec<String> = checked.findings.iter().map(ToString::to_string).collect();
     table::print(&[

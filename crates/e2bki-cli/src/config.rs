@@ -1,10 +1,11 @@
-//! `e2bki config`: print the parameters.
+//! `e2bki config`: print the parameters, as a file to change or as a page to read.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use e2bki::Config;
+use e2bki::config::{Field, PRESETS, fields, records};
 
 use crate::table;
 
@@ -54,8 +55,49 @@ impl Parameters {
 pub(crate) struct Options {
     #[command(flatten)]
     parameters: Parameters,
+    /// Print a page that explains all parameters, in Markdown, instead of a file
+    #[arg(long)]
+    markdown: bool,
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    table::line(options.parameters.read()?.to_toml().trim_end())
+    let config = options.parameters.read()?;
+    let text = if options.markdown { markdown(&config) } else { config.to_toml() };
+    table::line(text.trim_end())
+}
+
+const ABOUT: &str = "# Parameters
+
+This page is what `e2bki config --markdown` prints; a test keeps it so. `e2bki config > my.toml` writes the same as a file to change.
+
+    e2bki map DIR --config my.toml --set kernel.length_scale=0.1
+
+A parameter is named by its record and its name: `kernel.length_scale` with `--set` and in Rust (`config.kernel.length_scale`), a line
+`length_scale = 0.2` below `[kernel]` in a file. The record may be left out on the command line, and is left out in Python
+(`e2bki.Config(length_scale=0.1)`) and in map files. Where the name without record is another one, it stands in brackets.
+A file may begin with `preset = \"NAME\"`; what it does not name is as in that preset.
+
+";
+
+/// The page of parameters, with the values of a configuration.
+fn markdown(config: &Config) -> String {
+    let mut page = ABOUT.to_string() + "| preset | |\n|---|---|\n";
+    page.extend(PRESETS.iter().map(|(name, about)| format!("| `{name}` | {about} |\n")));
+    for record in records() {
+        page += &format!("\n## {}\n\n{}.\n\n", record.name, record.about);
+        page += "| name | meaning | default | allowed | unit | paper |\n|---|---|---|---|---|---|\n";
+        let here = || fields().iter().filter(|field| field.record == record.name);
+        page.extend(here().map(|field| line(field, config)));
+        for field in here().filter(|field| !field.choices().is_empty()) {
+            page += &format!("\n`{}`:\n", field.name);
+            page.extend(field.choices().iter().map(|(name, meaning)| format!("- `{name}`: {meaning}\n")));
+        }
+    }
+    page
+}
+
+fn line(field: &Field, config: &Config) -> String {
+    let flat = if field.flat == field.name { String::new() } else { format!(" (`{}`)", field.flat) };
+    let Field { name, about, unit, symbol, .. } = field;
+    format!("| `{name}`{flat} | {about} | `{}` | {} | {unit} | {symbol} |\n", field.value(config), field.allowed())
 }

@@ -1,4 +1,4 @@
-//! How commands are told which dataset to read and how.
+//! Arguments that name a dataset.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -7,12 +7,12 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki_data::{ClassTable, Dataset, GroundTruth, OpenOptions, SemanticsSource};
 
-/// Which dataset, which part of it, and what says which class a point is of.
+/// The dataset, the part of it to read, and how to read it.
 #[derive(Args, Clone)]
 pub(crate) struct DataArguments {
     /// Folder of the dataset (or of one sequence)
     pub(crate) dir: PathBuf,
-    /// Layout: rellis3d, kitti360, semantickitti, folder or pandaset [default: found out]
+    /// Layout: rellis3d, kitti360, semantickitti, folder or pandaset [default: detected]
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
     /// Sequence [default: the first]
@@ -21,19 +21,19 @@ pub(crate) struct DataArguments {
     /// Only frames of one part of the dataset: train, val or test
     #[arg(long, value_name = "PART")]
     split: Option<String>,
-    /// Classes: offroad7, urban11, urban11-strict, semantickitti19 or a TOML file [default: usual for the format]
+    /// Classes: offroad7, urban11, urban11-strict, semantickitti19 or a TOML file [default: the usual one of the format]
     #[arg(long, value_name = "NAME|FILE")]
     classes: Option<String>,
-    /// What the ids or channels of the semantics mean: rellis3d, kitti360, semantickitti, cityscapes, classes [default: guessed]
+    /// Label ids (or channels) of the semantics: rellis3d, kitti360, semantickitti, cityscapes, classes [default: detected]
     #[arg(long, value_name = "NAME")]
     semantic_ids: Option<String>,
-    /// Leave out points that nearer ones hide from the camera, within so many pixels
+    /// Drop points that nearer ones within this many pixels hide from the camera
     #[arg(long, value_name = "PIXELS", num_args = 0..=1, require_equals = true, default_missing_value = "5")]
     occlusion: Option<usize>,
-    /// Leave out points outside of the camera image whatever the semantics
+    /// Drop points outside the camera image, whatever the source of the semantics
     #[arg(long)]
     only_in_image: bool,
-    /// Do not undo the vehicle's motion during a turn of the LiDAR (KITTI-360)
+    /// Do not compensate the motion during a LiDAR revolution (KITTI-360)
     #[arg(long)]
     no_deskew: bool,
     /// Ignore lens distortion
@@ -72,7 +72,7 @@ impl DataArguments {
 
 /// A range of frame numbers: `A..B` without B, `A..`, `..B`, or one frame `A`.
 pub(crate) fn range(text: &str) -> Result<Range<u64>> {
-    let bad = || format!("--frames takes A..B (frame numbers, without B), A.., ..B or A; got `{text}`");
+    let bad = || format!("--frames takes A..B (frame numbers, B excluded), A.., ..B or A; got `{text}`");
     let number = |part: &str| part.trim().parse::<u64>().with_context(bad);
     let range = match text.split_once("..") {
         None => number(text)?..number(text)?.saturating_add(1),
@@ -83,7 +83,7 @@ pub(crate) fn range(text: &str) -> Result<Range<u64>> {
         }
     };
     if range.is_empty() {
-        bail!("--frames {text} holds no frame");
+        bail!("--frames {text} is empty");
     }
     Ok(range)
 }

@@ -11,7 +11,7 @@ use e2bki_eval::{Asked, Confidence, GroundTruth, Record, View, assess_map, asses
 use e2bki_view::Report;
 
 use crate::data::{DataArguments, range};
-use crate::{maps, network, report, score, table};
+use crate::{maps, network, outputs, report, score, table};
 
 /// Views that are scored, with their names in the table.
 const VIEWS: [(View, &str); 3] =
@@ -30,19 +30,19 @@ pub(crate) struct Options {
     map: PathBuf,
     #[command(flatten)]
     data: DataArguments,
-    /// Frame numbers: A..B (without B), A.., ..B or A [default: all]
+    /// Frame numbers: A..B (B excluded), A.., ..B or A [default: all]
     #[arg(long, value_name = "RANGE")]
     frames: Option<String>,
-    /// Ask about one of every K of these frames
-    #[arg(long, default_value_t = 1, value_name = "K")]
-    every: usize,
-    /// Leave out points farther than this from the sensor, metres
+    /// Query every K-th of these frames
+    #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
+    every: u64,
+    /// Drop points farther than this from the sensor, metres
     #[arg(long, default_value_t = 50.0, value_name = "M")]
     max_range: f64,
     /// A source of semantics to score beside the map, as for `e2bki map`
     #[arg(long, value_name = "SOURCE")]
     semantics: Option<String>,
-    /// Write a report to look at: one HTML file
+    /// Write a report: one HTML file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Write the numbers as JSON (- for standard output)
@@ -51,6 +51,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_files([&options.report, &options.json])?;
     if options.max_range.is_nan() || options.max_range <= 0.0 {
         bail!("--max-range is {}; give metres above 0", options.max_range);
     }
@@ -60,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     open.network = network;
     let dataset = Arc::new(options.data.open(&open)?);
     check(map.classes(), dataset.classes())?;
-    let chosen = dataset.select(options.frames.as_deref().map(range).transpose()?, options.every);
+    let chosen = dataset.select(options.frames.as_deref().map(range).transpose()?, options.every as usize);
     let (frames, folder) = (chosen.len(), options.data.dir.display().to_string());
     let views = VIEWS.map(|(view, _)| view);
     let mut truth = GroundTruth::new(map.classes().len(), Asked::Cells, options.max_range, &views);
@@ -75,7 +76,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     bar.finish_and_clear();
     let questions = truth.into_questions();
     if questions.labelled == 0 {
-        bail!("none of the {frames} chosen frames of {folder} has a labelled point within {} m", options.max_range);
+        bail!(
+            "none of the {frames} chosen frames of {folder} has a labelled point within {} m of the sensor",
+            options.max_range
+        );
     }
     let mut records = Vec::new();
     if options.semantics.is_some() {
@@ -93,7 +97,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         records.push(Record { method: name.into(), frames, mapped, ..record });
     }
     table::line(&format!(
-        "{}: {} primitives of {} frames, asked about {} labelled points of {frames} frames of {folder}\n",
+        "{}: {} primitives of {} frames, queried at {} labelled points of {frames} frames of {folder}\n",
         options.map.display(),
         map.len(),
         map.frames(),
@@ -119,7 +123,7 @@ fn check(map: &ClassSet, dataset: &ClassSet) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "the map's classes are not those of the dataset: give --classes with the table that the map was made with\n  \
+        "the map and the dataset have different classes; give the map's class table with --classes\n  \
          map:     {}\n  dataset: {}",
         map.names().join(", "),
         dataset.names().join(", ")
@@ -127,15 +131,15 @@ fn check(map: &ClassSet, dataset: &ClassSet) -> Result<()> {
 }
 
 fn page(map: &Mapper, records: &[Record], about: &str, trajectory: &[[f64; 3]]) -> Result<Report> {
-    let mut page = Report::new("e2bki eval: a map, scored", about);
+    let mut page = Report::new("e2bki eval", about);
     if let Some(voxels) = records.iter().find(|record| record.view == View::Voxel) {
         page.figures(&[
             ("mIoU, %", percent(voxels.miou)),
             ("accuracy, %", percent(voxels.acc)),
             ("Brier score, %", percent(voxels.bs)),
             ("calibration error, %", percent(voxels.ece)),
-            ("places asked about", voxels.queries.to_string()),
-            ("of these occupied, %", percent(voxels.occupied_share())),
+            ("queries", voxels.queries.to_string()),
+            ("occupied queries, %", percent(voxels.occupied_share())),
         ]);
     }
     page.section("Scores");

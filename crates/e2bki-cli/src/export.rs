@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use e2bki_store::{CostTable, ExportOptions, Format};
 
-use crate::{maps, table};
+use crate::{maps, outputs, table};
 
 /// Export a map: PLY, Gaussian splats, PCD, NumPy, LAS, pictures, cost grids, tables
 #[derive(Args)]
@@ -14,13 +14,13 @@ use crate::{maps, table};
 pub(crate) struct Options {
     /// Map file or folder
     map: PathBuf,
-    /// File to write; its ending names the format unless --format does
+    /// File to write; its extension gives the format unless --format does
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
     /// Format, see below
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
-    /// Side of voxels and cells, metres [default: the map's]
+    /// Size of voxels and cells, metres [default: the map's]
     #[arg(long, value_name = "METRES")]
     resolution: Option<f64>,
     /// Only what lies in this rectangle: x0,y0,x1,y1
@@ -32,7 +32,7 @@ pub(crate) struct Options {
     /// Cost of a class in a grid, 0 (free) to 100, as in --cost grass=30 (may be repeated)
     #[arg(long, value_name = "CLASS=COST")]
     cost: Vec<String>,
-    /// Cells of a grid that are more uncertain than this are unknown
+    /// Grid cells more uncertain than this are unknown
     #[arg(long, value_name = "U", default_value_t = 1.0)]
     max_uncertainty: f64,
     /// Write a summary as JSON (- for standard output)
@@ -53,6 +53,8 @@ fn after_help() -> String {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_file(&options.out)?;
+    outputs::check_files([&options.json])?;
     let format = match &options.format {
         Some(name) => Format::by_name(name)?,
         None => Format::of_path(&options.out)?,
@@ -70,13 +72,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         None => [f64::NEG_INFINITY, f64::INFINITY],
     };
     if !(x0 <= x1 && y0 <= y1 && z0 <= z1) {
-        bail!("--region and --heights take the lower numbers first");
+        bail!("--region and --heights take the smaller numbers first");
     }
     let (low, high) = ([x0, y0, z0], [x1, y1, z1]);
     let mut map = maps::load(&options.map, Some((low, high)))?;
     map.remove_outside(low, high);
     if map.is_empty() {
-        bail!("there is nothing to export: the map, or what of it lies in the region, is empty");
+        bail!("nothing to export: the map is empty in this region");
     }
     let what = ExportOptions { resolution: options.resolution, costs, max_uncertainty: options.max_uncertainty };
     let files = e2bki_store::export(&map, format, &options.out, &what)?;

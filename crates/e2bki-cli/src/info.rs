@@ -6,9 +6,9 @@ use anyhow::Result;
 use clap::Args;
 use e2bki_store::{FORMAT_VERSION, Folder, Header, MapFile, is_folder};
 
-use crate::{maps, table};
+use crate::{maps, outputs, table};
 
-/// Say what is in a map file, without loading it
+/// Describe a map file without loading it
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki info street.e2bki\n  e2bki info street.e2bki --json -")]
 pub(crate) struct Options {
@@ -22,7 +22,7 @@ pub(crate) struct Options {
     json: Option<PathBuf>,
 }
 
-/// What a file or a folder says of itself.
+/// Header of a map file or folder.
 struct About {
     header: Header,
     bytes: u64,
@@ -51,6 +51,7 @@ fn about(path: &std::path::Path) -> Result<About> {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_files([&options.json])?;
     let About { header, bytes, rows, tiles, low, high } = about(&options.map)?;
     if options.config {
         return table::line(header.config.to_toml().trim_end());

@@ -1,7 +1,7 @@
 //! The program `e2bki`: thin; every command is a call into a library crate.
 //!
-//! A library, so that the Python package can bring the same program along. Exit codes: 0 done, 1 a finding, 2 bad usage
-//! or input.
+//! A library, so that the Python package can bring the same program along. Exit codes: 0 done, 1 a finding
+//! or stopped by a signal with everything kept, 2 bad usage or input, 128 + N ended at once by signal N.
 
 mod calibrate;
 mod check;
@@ -12,6 +12,7 @@ mod eval;
 mod export;
 mod info;
 mod inspect;
+mod interrupt;
 mod map;
 mod maps;
 mod merge;
@@ -35,11 +36,11 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 use e2bki_lab::{bench, experiment};
-use e2bki_output::{Finding, pictures, report, score, table};
+use e2bki_output::{Finding, outputs, pictures, report, score, table};
 
 pub use e2bki_output::report::report_map;
 
-/// Semantic 3-D maps that know what they do not know, from LiDAR points and class evidence.
+/// Semantic 3-D maps with uncertainty, from LiDAR points and class evidence.
 #[derive(Parser)]
 #[command(name = "e2bki", version, propagate_version = true, arg_required_else_help = true)]
 struct Arguments {
@@ -51,41 +52,41 @@ struct Arguments {
 enum Command {
     /// Build a map from a dataset folder
     Map(Box<map::Options>),
-    /// Learn from labelled frames what a network means and how far it can be trusted
+    /// Calibrate a network on labelled frames: its class confusion and its confidence
     Calibrate(calibrate::Options),
-    /// Look at one frame of a dataset and say what was found and what looks wrong
+    /// Inspect one frame of a dataset: what was found, and what looks wrong
     Inspect(inspect::Options),
-    /// Simulate a drive, map it, score the map and write pictures to look at
+    /// Simulate a drive, map it, score the map and write pictures
     Demo(demo::Options),
     /// Write a simulated drive in a real dataset's on-disk format
     Simulate(simulate::Options),
-    /// Say what is in a map file
+    /// Describe a map file
     Info(info::Options),
-    /// Check that a map file is whole
+    /// Check the integrity of a map file
     Check(check::Options),
-    /// Save what is whole in a damaged map
+    /// Recover the intact part of a damaged map
     Recover(recover::Options),
     /// Merge maps of several drives or robots into one
     Merge(merge::Options),
     /// Export a map: PLY, Gaussian splats, PCD, NumPy, LAS, pictures, cost grids, tables
     Export(export::Options),
-    /// Ask a map what is at any points, and how sure it is
+    /// Query a map at any points: class, probability, uncertainty
     Query(query::Options),
     /// Score a saved map by the labels of a dataset
     Eval(eval::Options),
-    /// Look at a map, or at two side by side, in the browser
+    /// View a map, or two side by side, in the browser
     View(view::Options),
     /// Print the configuration: every parameter with its meaning and range
     Config(config::Options),
-    /// Measure the engine: time per stage, scaling, queries, memory
+    /// Benchmark the engine: time per stage, scaling, queries, memory
     Bench(bench::Options),
-    /// Let a network look at images
+    /// Run a segmentation network on images
     #[cfg(feature = "segment")]
     Segment(segment::Options),
     /// Train an evidential segmentation network
     #[cfg(feature = "segment")]
     Train(train::Options),
-    /// Repeat a table or figure of the paper, all methods side by side
+    /// Reproduce a table or figure of the paper, all methods side by side
     Experiment(experiment::Options),
 }
 
@@ -136,11 +137,11 @@ fn execute(command: Command) -> u8 {
         // A reader that went away (`e2bki config | head`) is not a mistake of anybody's.
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) if error.is::<Finding>() => {
-            eprintln!("{error}");
+            table::say(&error.to_string());
             1
         }
         Err(error) => {
-            eprintln!("error: {}", with_causes(&error));
+            table::say(&format!("error: {}", with_causes(&error)));
             2
         }
     }

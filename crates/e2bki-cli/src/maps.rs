@@ -1,4 +1,4 @@
-//! What the commands on map files share.
+//! Helpers shared by the commands on map files.
 
 use std::path::Path;
 

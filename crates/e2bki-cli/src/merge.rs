@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki::{Config, Pose};
-use e2bki_store::{Input, MergeOptions};
+use e2bki_store::{Input, MergeOptions, WriteLock};
 
-use crate::{maps, table};
+use crate::{maps, outputs, table};
 
 /// Merge maps of several drives or robots into one
 #[derive(Args)]
@@ -23,7 +23,7 @@ pub(crate) struct Options {
     /// Map file to write
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
-    /// Where a map lies in the merged one: MAP=FILE or MAP=12 numbers (may be repeated)
+    /// Pose of a map in the merged one: MAP=FILE or MAP=12 numbers (may be repeated)
     #[arg(long, value_name = "MAP=MOTION")]
     transform: Vec<String>,
     /// Merge even if a drive is in two of the maps: its evidence counts twice
@@ -38,6 +38,9 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_file(&options.out)?;
+    outputs::check_files([&options.json])?;
+    let _lock = WriteLock::of_file(&options.out)?;
     let mut inputs: Vec<Input> =
         options.maps.iter().map(|path| Input { path: path.clone(), world_from_map: Pose::IDENTITY }).collect();
     for text in &options.transform {

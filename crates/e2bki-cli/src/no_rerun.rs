@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use e2bki::ClassSet;
-use e2bki_view::Follow;
+use e2bki_view::Subscriber;
 
 /// There are no recordings.
 pub(crate) enum Recording {}
@@ -13,7 +13,7 @@ impl Recording {
         bail!("--rerun {target} needs a build with `--features rerun`; --view shows the map in the browser")
     }
 
-    pub(crate) fn follower(&self) -> Box<dyn Follow> {
+    pub(crate) fn follower(&self) -> Box<dyn Subscriber> {
         match *self {}
     }
 

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::{maps, table};
+use crate::{maps, outputs, table};
 
-/// Ask a map what is at any points, and how sure it is
+/// Query a map at any points: class, probability, uncertainty
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki query street.e2bki --at 1,2,0.5 --at 3,2,0.5\n  \
     e2bki query street.e2bki --points places.txt --csv beliefs.csv\n\n\
@@ -32,6 +32,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_files([&options.csv, &options.json])?;
     let places = places(options)?;
     let bound = |get: fn(f64, f64) -> f64, start: f64| -> [f64; 3] {
         std::array::from_fn(|i| places.iter().map(|p| p[i]).fold(start, get))
@@ -60,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             if path.as_os_str() == "-" {
                 table::line(text.trim_end())?;
             } else {
-                std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+                outputs::write(path, text)?;
             }
         }
         None if options.json.is_none() => table::print(&rows)?,

@@ -1,14 +1,15 @@
-//! `e2bki recover`: what can be saved from a damaged map.
+//! `e2bki recover`: the intact part of a damaged map.
 
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use e2bki_store::WriteLock;
 
 use crate::Finding;
-use crate::table;
+use crate::{outputs, table};
 
-/// Save what is whole in a damaged map (exit code 0: nothing lost, 1: something lost, 2: nothing saved)
+/// Recover the intact part of a damaged map (exit code 0: nothing lost, 1: something lost, 2: nothing saved)
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki recover broken.e2bki -o saved.e2bki\n\n\
     What is written is opened again and verified before this reports success.")]
@@ -24,6 +25,9 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_file(&options.out)?;
+    outputs::check_files([&options.json])?;
+    let _lock = WriteLock::of_file(&options.out)?;
     if let (Ok(from), Ok(to)) = (options.map.canonicalize(), options.out.canonicalize())
         && from == to
     {

@@ -10,7 +10,7 @@ use ::rerun::{
 };
 use anyhow::{Context, Result};
 use e2bki::ClassSet;
-use e2bki_view::{Body, Follow, Tile};
+use e2bki_view::{Instance, Subscriber, Tile};
 
 use crate::table;
 
@@ -44,7 +44,7 @@ impl Recording {
     }
 
     /// Who takes over what is to be recorded.
-    pub(crate) fn follower(&self) -> Box<dyn Follow> {
+    pub(crate) fn follower(&self) -> Box<dyn Subscriber> {
         Box::new(Follower { stream: self.stream.clone(), origin: None, tiles: BTreeSet::new(), way: 0 })
     }
 
@@ -59,7 +59,7 @@ impl Recording {
 
 struct Follower {
     stream: RecordingStream,
-    /// What coordinates are relative to.
+    /// Origin of the recorded coordinates.
     origin: Option<[f64; 3]>,
     /// Tiles that show something.
     tiles: BTreeSet<Tile>,
@@ -82,29 +82,29 @@ impl Follower {
     }
 }
 
-/// What cannot be recorded is said: mapping goes on.
+/// A failure to record is printed; mapping continues.
 fn note<E: std::fmt::Display>(result: std::result::Result<(), E>) {
     if let Err(error) = result {
-        eprintln!("note: Rerun: {error}");
+        crate::table::say(&format!("note: Rerun: {error}"));
     }
 }
 
-impl Follow for Follower {
-    fn tile(&mut self, frames: u64, tile: Tile, bodies: &[Body]) {
+impl Subscriber for Follower {
+    fn tile(&mut self, frames: u64, tile: Tile, instances: &[Instance]) {
         let entity = format!("map/primitives/{}_{}", tile.0[0], tile.0[1]);
         self.stream.set_time_sequence("frame", frames as i64);
-        if bodies.is_empty() {
+        if instances.is_empty() {
             if self.tiles.remove(&tile) {
                 note(self.stream.log(entity, &Clear::flat()));
             }
             return;
         }
         self.tiles.insert(tile);
-        let centers: Vec<[f32; 3]> = bodies.iter().map(|body| self.place(body.center)).collect();
+        let centers: Vec<[f32; 3]> = instances.iter().map(|body| self.place(body.center)).collect();
         let ellipsoids =
-            Ellipsoids3D::from_centers_and_half_sizes(centers, bodies.iter().map(|b| b.half_axes.map(|a| a as f32)))
-                .with_quaternions(bodies.iter().map(|b| Quaternion::from_xyzw(b.turn.map(|q| q as f32))))
-                .with_class_ids(bodies.iter().map(|b| b.label as u16))
+            Ellipsoids3D::from_centers_and_half_sizes(centers, instances.iter().map(|b| b.half_axes.map(|a| a as f32)))
+                .with_quaternions(instances.iter().map(|b| Quaternion::from_xyzw(b.rotation.map(|q| q as f32))))
+                .with_class_ids(instances.iter().map(|b| b.label as u16))
                 .with_fill_mode(FillMode::Solid)
                 .with_show_labels(false);
         note(self.stream.log(entity, &ellipsoids));
@@ -118,7 +118,7 @@ impl Follow for Follower {
         note(self.stream.log("scan", &cloud));
     }
 
-    fn way(&mut self, frames: u64, places: &[[f64; 3]], done: bool) {
+    fn trajectory(&mut self, frames: u64, places: &[[f64; 3]], done: bool) {
         let Some(last) = places.last() else { return };
         self.stream.set_time_sequence("frame", frames as i64);
         let here = self.place(*last);

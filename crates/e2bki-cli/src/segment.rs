@@ -9,7 +9,7 @@ use e2bki_data::{ClassTable, ImageSemantics, ValueKind, parse};
 use e2bki_segment::infer::{Description, Segmentation, Segmenter};
 use image::{GrayImage, Rgb, RgbImage};
 
-use crate::table;
+use crate::{outputs, table};
 
 /// Run a segmentation network on images
 #[derive(Args)]
@@ -53,6 +53,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_files([&options.onnx, &options.json])?;
     if options.values == Some(0) {
         bail!("--values takes a number of cells, 1 or more");
     }

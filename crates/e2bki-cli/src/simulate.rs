@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use e2bki_sim::{Drift, DriveOptions, Format, RouteKind, Sensor, SimulateOptions, Standard, WorldKind, simulate};
 
-use crate::table;
+use crate::{outputs, table};
 
 /// Write a simulated drive in a real dataset's on-disk format
 #[derive(Args)]
@@ -16,7 +16,7 @@ use crate::table;
     e2bki simulate --standard rellis-like --frames 50 --format rellis3d --out rellis\n\n\
     An interrupted simulation continues where it was when the same command is given again.")]
 pub(crate) struct Options {
-    /// What the world is like: offroad or urban
+    /// World: offroad or urban
     #[arg(long, default_value = "offroad", conflicts_with = "standard")]
     world: String,
     /// Seed: another number, another place
@@ -25,13 +25,13 @@ pub(crate) struct Options {
     /// LiDAR: os1-64, os1-128 or hdl-64e [default: os1-64 off-road, hdl-64e urban]
     #[arg(long, conflicts_with = "standard")]
     sensor: Option<String>,
-    /// Way of the vehicle: endless (no place is seen twice), loop (there and back, again and again) or eight
+    /// Route: endless (no place is seen twice), loop (there and back, again and again) or eight
     #[arg(long, default_value = "endless", conflicts_with = "standard")]
     route: String,
     /// Length of one round of a loop or eight, metres
     #[arg(long, value_name = "METRES", default_value_t = 400.0)]
     round: f64,
-    /// Where on the way to begin, metres: a second robot of the same seed and route begins elsewhere
+    /// Start on the route, metres: a second robot with the same seed and route starts elsewhere
     #[arg(long, value_name = "METRES", default_value_t = 0.0)]
     start: f64,
     /// Odometry drift of the written poses: share of the distance, and heading per 100 m, such as 1%,1deg. The true
@@ -59,6 +59,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_files([&options.json])?;
     let format: Format = options.format.parse()?;
     let mut plan = match &options.standard {
         Some(name) => {

@@ -8,38 +8,38 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki_data::parse::{PoseRows, pose_rows};
 use e2bki_data::{Dataset, GroundTruth, OpenOptions, SemanticsSource, read_ahead};
-use e2bki_view::{RawPoints, Scene, ServeOptions, Server, Show};
+use e2bki_view::{RawPoints, Scene, Scenes, ServeOptions, Server};
 
 use crate::rerun::Recording;
 use crate::{maps, table};
 
-/// Where the page is served.
+/// Address of the page.
 #[derive(Args, Clone)]
 pub(crate) struct ServeArguments {
-    /// Port of the page; the next free one where it is taken
+    /// Port of the page; the next free one if it is taken
     #[arg(long, default_value_t = 7878, value_name = "PORT")]
     port: u16,
     /// Address to serve at; any but loopback needs the token in the printed address
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "ADDRESS")]
     host: IpAddr,
-    /// Show the map in Rerun instead: a recording to write (.rrd), or the address of a running Rerun viewer
+    /// Scenes the map in Rerun instead: a recording to write (.rrd), or the address of a running Rerun viewer
     #[arg(long, value_name = "FILE.rrd|ADDRESS")]
     pub(crate) rerun: Option<String>,
 }
 
 impl ServeArguments {
     /// Starts the server and says where it is.
-    pub(crate) fn serve(&self, show: Arc<Show>) -> Result<Server> {
+    pub(crate) fn serve(&self, show: Arc<Scenes>) -> Result<Server> {
         let server = Server::start(&ServeOptions { host: self.host, port: self.port }, show)?;
         if self.port != 0 && server.address().port() != self.port {
-            eprintln!("note: port {} is taken; using {}", self.port, server.address().port());
+            table::say(&format!("note: port {} is taken; using {}", self.port, server.address().port()));
         }
         table::line(&format!("open {}", server.url()))?;
         Ok(server)
     }
 }
 
-/// Look at a map, or at two side by side, in the browser
+/// View a map, or two side by side, in the browser
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki view demo-out\n  e2bki view before.e2bki after.e2bki\n  \
     e2bki view street.e2bki --points drive --semantics labels:predictions\n  \
@@ -51,16 +51,16 @@ pub(crate) struct Options {
     /// Map file, map folder, or a folder that holds one map file; two are shown side by side
     #[arg(required = true, num_args = 1..=2, value_name = "MAP")]
     maps: Vec<PathBuf>,
-    /// Dataset whose points are shown as well, as scanned, and where its sensor went
+    /// Dataset whose raw points and sensor trajectory are shown too
     #[arg(long, value_name = "DIR")]
     points: Option<PathBuf>,
-    /// What says which class these points are of, as for `e2bki map`
+    /// Source of the semantics of these points, as in `e2bki map`
     #[arg(long, default_value = "ground-truth", value_name = "SOURCE", requires = "points")]
     semantics: String,
-    /// Where the sensor went: poses as KITTI, TUM or with frame numbers
+    /// Sensor trajectory: poses in KITTI or TUM format, or with frame numbers
     #[arg(long, value_name = "FILE")]
     trajectory: Option<PathBuf>,
-    /// Side of the voxels shown, metres [default: the map's]
+    /// Voxel size shown, metres [default: the map's]
     #[arg(long, value_name = "M")]
     resolution: Option<f64>,
     #[command(flatten)]
@@ -90,10 +90,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(target) = &options.serve.rerun {
         let [(scene, classes)] = &scenes[..] else { bail!("--rerun shows one map; {} were given", scenes.len()) };
         let recording = Recording::open(target, &options.maps[0].display().to_string(), classes)?;
-        scene.tell(&mut *recording.follower())?;
+        scene.send_to(&mut *recording.follower())?;
         return recording.finish();
     }
-    let server = options.serve.serve(Show::of_maps(scenes.into_iter().map(|(scene, _)| scene).collect()))?;
+    let server = options.serve.serve(Scenes::of_maps(scenes.into_iter().map(|(scene, _)| scene).collect()))?;
     table::line("Ctrl-C ends it")?;
     server.wait();
     Ok(())

@@ -1,5 +1,7 @@
 //! Reading files and listing folders, with errors that name them.
 
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +13,12 @@ const MAX_FILE_BYTES: u64 = 4 << 30;
 /// The bytes of a file.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>> {
     let io = |action| move |source| DataError::Io { action, path: path.to_path_buf(), source };
-    let size = fs::metadata(path).map_err(io("read"))?.len();
+    let about = fs::metadata(path).map_err(io("read"))?;
+    // A pipe or a device may have no end.
+    if !about.is_file() && !about.is_dir() {
+        return Err(Flaw::new("it is not a file").of(path));
+    }
+    let size = about.len();
     if size > MAX_FILE_BYTES {
         return Err(Flaw::new(format!("it has {size} bytes; at most {MAX_FILE_BYTES} are read")).of(path));
     }
@@ -55,19 +62,32 @@ pub(crate) fn list_with(folder: &Path, extensions: &[&str]) -> Result<Vec<PathBu
     Ok(list(folder)?.into_iter().filter(wanted).collect())
 }
 
-/// Names of the folders in a folder.
-pub(crate) fn folders(folder: &Path) -> Result<Vec<String>> {
+/// Names of the folders in a folder. Names need not be text: what is joined to a path again stays as it is.
+pub(crate) fn folders(folder: &Path) -> Result<Vec<OsString>> {
     Ok(list(folder)?.iter().filter(|p| p.is_dir()).map(|p| name(p)).collect())
 }
 
 /// Last part of a path.
-pub(crate) fn name(path: &Path) -> String {
-    path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+pub(crate) fn name(path: &Path) -> OsString {
+    path.file_name().map(OsStr::to_os_string).unwrap_or_default()
 }
 
 /// Last part of a path without its extension.
-pub(crate) fn stem(path: &Path) -> String {
-    path.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+pub(crate) fn stem(path: &Path) -> OsString {
+    path.file_stem().map(OsStr::to_os_string).unwrap_or_default()
+}
+
+/// A name with an ending.
+pub(crate) fn with_ending(name: &OsStr, ending: &str) -> OsString {
+    let mut whole = name.to_os_string();
+    whole.push(".");
+    whole.push(ending);
+    whole
+}
+
+/// A name to look into or to show; what is not text in it is replaced.
+pub(crate) fn text_of(name: &OsStr) -> Cow<'_, str> {
+    name.to_string_lossy()
 }
 
 /// Extension of a path, without the dot.
@@ -76,7 +96,12 @@ pub(crate) fn extension(path: &Path) -> &str {
 }
 
 /// The first run of digits in a name, as a number: `frame000104-1581624663_149` is 104.
-pub(crate) fn number(name: &str) -> Option<u64> {
+pub(crate) fn number(name: &OsStr) -> Option<u64> {
+    number_in(&text_of(name))
+}
+
+/// The same of text.
+pub(crate) fn number_in(name: &str) -> Option<u64> {
     let start = name.find(|c: char| c.is_ascii_digit())?;
     let rest = &name[start..];
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());

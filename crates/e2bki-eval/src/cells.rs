@@ -21,7 +21,7 @@ struct Cell<const D: usize> {
     said: Said,
 }
 
-/// What the network said of a cell's first point; its confidence in steps of 1/65535.
+/// The network's label of a cell's first point; its confidence in steps of 1/65535.
 #[derive(Debug, Clone, Copy)]
 struct Said {
     label: u16,

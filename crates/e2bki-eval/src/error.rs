@@ -1,4 +1,4 @@
-//! What can go wrong in an evaluation.
+//! Errors of an evaluation.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub enum Error {
     Frame {
         /// Number of the frame.
         index: usize,
-        /// What went wrong.
+        /// The cause.
         why: String,
     },
     /// A figure could not be drawn.
@@ -22,7 +22,7 @@ pub enum Error {
     Figure {
         /// Title of the figure.
         title: String,
-        /// What went wrong.
+        /// The cause.
         why: String,
     },
     /// A file could not be written.
@@ -30,7 +30,7 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// What went wrong.
+        /// The cause.
         why: String,
     },
 }

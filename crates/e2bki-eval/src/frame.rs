@@ -2,7 +2,7 @@
 
 use e2bki::{Frame, LogitKind, Pose, Semantics};
 
-/// What a network said of each point.
+/// Semantics of each point, as a network gave them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Said {
     /// Evidence of every class, one row per point.
@@ -20,7 +20,7 @@ pub enum Said {
 pub struct LabelledFrame {
     /// Points in the sensor's coordinates, metres.
     pub points: Vec<[f32; 3]>,
-    /// What a network said of them.
+    /// Their semantics, as a network gave them.
     pub said: Said,
     /// True class of each point; an id that is no class where it is not known.
     pub truth: Vec<u32>,

@@ -27,7 +27,7 @@ impl<const D: usize> Queries<D> {
         &self.truths
     }
 
-    /// What the network said when it first saw the place, and how sure it was.
+    /// The network's label and confidence at first sight.
     pub fn said(&self, query: usize) -> Option<(usize, f64)> {
         self.said.get(query).copied().flatten().map(|(label, sure)| (usize::from(label), f64::from(sure)))
     }

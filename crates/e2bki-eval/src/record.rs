@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::calibration::ReliabilityBin;
 use crate::confidence::Confidence;
 
-/// How a map is asked.
+/// How a map is queried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum View {
@@ -47,19 +47,19 @@ pub struct CalibrationRecord {
     pub ece: Option<f64>,
 }
 
-/// A result. Shares are in percent; what could not be measured is nothing (`null`), never 0 or NaN.
+/// A result. Shares are in percent; a value that could not be measured is `null`, never 0 or NaN.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Name of the dataset.
     pub dataset: String,
     /// Name of the method.
     pub method: String,
-    /// How the map was asked.
+    /// How the map was queried.
     pub view: View,
     /// Source of the semantics that were mapped.
     #[serde(default)]
     pub semantics: Option<String>,
-    /// What else distinguishes this result: frame stride, a parameter that was varied.
+    /// Other settings of this result: frame stride, a parameter that was varied.
     pub parameters: BTreeMap<String, String>,
     /// Frames of the dataset.
     pub frames: usize,
@@ -87,7 +87,7 @@ pub struct Record {
     pub iou: BTreeMap<String, Option<f64>>,
     /// Number of queries.
     pub queries: u64,
-    /// Number of queries the map has an answer to.
+    /// Number of occupied queries.
     pub occupied: u64,
     /// Volume of the occupied voxels.
     pub volume_m3: Option<f64>,
@@ -135,7 +135,7 @@ impl Record {
         }
     }
 
-    /// Share of the queries the map has an answer to.
+    /// Share of occupied queries.
     pub fn occupied_share(&self) -> Option<f64> {
         (self.queries > 0).then(|| 100.0 * self.occupied as f64 / self.queries as f64)
     }

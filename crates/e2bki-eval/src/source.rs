@@ -42,7 +42,7 @@ pub struct Rung {
     pub right: f64,
 }
 
-/// What was learned of a source.
+/// Calibration of a source of semantics.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct SourceCalibration {
     /// The parameter of [`Config`] that was chosen: `temperature`, or `label_strength` of hard labels.

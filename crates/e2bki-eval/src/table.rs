@@ -1,6 +1,6 @@
 //! Numbers as people read them: aligned by whoever prints them, or as Markdown.
 
-/// What stands where there is no number.
+/// Placeholder for a missing number.
 pub const DASH: &str = "–";
 
 /// A number with one decimal, or a dash.

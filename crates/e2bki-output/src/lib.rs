@@ -1,6 +1,7 @@
 //! Output of the commands, shared by the program and the laboratory: tables and progress on the terminal, JSON, pictures,
 //! HTML reports.
 
+pub mod outputs;
 pub mod pictures;
 pub mod report;
 pub mod score;

@@ -1,9 +1,9 @@
-//! `--report`: what a run found and made, as one HTML file.
+//! `--report`: the results of a run as one HTML file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use e2bki::{ClassSet, Config, Mapper, SemanticMapper};
 use e2bki_eval::Record;
 use e2bki_eval::plot::{Figure, Panel};
@@ -32,14 +32,12 @@ pub fn scores(report: &mut Report, records: &[Record], classes: &ClassSet) -> Re
         report.bars(&scored.iter().map(chart).collect::<Vec<_>>());
         if !unseen.is_empty() {
             let names: Vec<&str> = unseen.iter().map(|(name, _)| name.as_str()).collect();
-            report.text(&format!("Never asked about and never answered: {}.", names.join(", ")));
+            report.text(&format!("Classes without queries or predictions: {}.", names.join(", ")));
         }
     }
     if records.iter().any(|record| !record.reliability.is_empty()) {
         report.section("Reliability");
-        report.text(
-            "On the dashed line, confidence is the share of right answers; below it, a map is too sure of itself.",
-        );
+        report.text("On the dashed line, confidence equals accuracy; below it, a map is overconfident.");
         let curves = records.iter().map(|record| (record.method.clone(), record.reliability.as_slice()));
         let mut figure = Figure::new("", 1, vec![Panel::reliability("", curves)]);
         figure.panel_px = (620, 460);
@@ -61,7 +59,7 @@ pub fn from_above(report: &mut Report, map: &dyn SemanticMapper, trajectory: &[[
     let uncertain = pictures::bev(&cells, trajectory, |b| heat(b.uncertainty() / TOP));
     let width = |values: fn(f64, f64) -> f64, from: f64| cells.centers.iter().map(|c| c[0]).fold(from, values);
     let wide_m = width(f64::max, f64::NEG_INFINITY) - width(f64::min, f64::INFINITY) + cells.resolution;
-    let way = if trajectory.is_empty() { "" } else { " (white: where the sensor went)" };
+    let way = if trajectory.is_empty() { "" } else { " (white: sensor trajectory)" };
     let legend = seen(classes, cells.beliefs.iter().filter_map(|b| b.label()));
     report.picture(&format!("Classes{way}"), &semantic, Some(&legend), Some(wide_m))?;
     let ramp = Legend::Ramp {
@@ -73,7 +71,7 @@ pub fn from_above(report: &mut Report, map: &dyn SemanticMapper, trajectory: &[[
     Ok(())
 }
 
-/// What the colours mean of the classes that are to be seen.
+/// Legend of the visible classes.
 pub fn seen(classes: &ClassSet, labels: impl Iterator<Item = usize>) -> Legend {
     let labels: BTreeSet<usize> = labels.collect();
     Legend::Classes(labels.into_iter().map(|i| (classes.names()[i].clone(), classes.colors()[i])).collect())
@@ -99,7 +97,7 @@ pub fn memory(report: &mut Report, map: &Mapper) {
     ]);
 }
 
-/// How to have it again: the command, and the parameters where there is one set of them.
+/// How to reproduce it: the command, and the parameters where there is one set of them.
 pub fn again(report: &mut Report, config: Option<&Config>) {
     report.section("Made with");
     report.code("command", &command(), true);
@@ -132,11 +130,11 @@ pub fn write(report: &Report, path: &Path) -> Result<()> {
 }
 
 fn save(report: &Report, path: &Path) -> Result<()> {
-    std::fs::write(path, report.to_html()).with_context(|| format!("cannot write {}", path.display()))
+    crate::outputs::write(path, report.to_html())
 }
 
 /// The command line as a shell takes it.
-fn command() -> String {
+pub fn command() -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     let quoted = |word: String| {
         if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }

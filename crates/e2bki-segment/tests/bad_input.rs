@@ -16,6 +16,13 @@ fn refusal(bytes: &[u8]) -> String {
 }
 
 #[test]
+fn what_a_file_says_of_its_images_is_bounded() {
+    let mut weights = formula_weights(Architecture::narrow(3, 0.25), [64, 48]);
+    weights.metadata_mut().description.input.size = Some([1 << 40, 1 << 40]);
+    assert!(refusal(&weights.to_bytes(true).unwrap()).contains("input.size"));
+}
+
+#[test]
 fn weights_are_read_back_in_halves_or_singles() {
     let weights = formula_weights(Architecture::narrow(3, 0.25), [64, 48]);
     assert_eq!(Weights::from_bytes(&weights.to_bytes(false).unwrap(), "x").unwrap(), weights);

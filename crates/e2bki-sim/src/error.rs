@@ -12,7 +12,7 @@ pub enum SimError {
     UnknownName {
         /// Kind of name ("world", "sensor", …).
         what: &'static str,
-        /// What was given.
+        /// The value given.
         given: String,
         /// The names that exist.
         known: &'static str,
@@ -25,7 +25,7 @@ pub enum SimError {
     OutOfRange {
         /// Which number.
         what: &'static str,
-        /// What was given.
+        /// The value given.
         given: f64,
         /// Smallest allowed value.
         low: f64,
@@ -45,7 +45,7 @@ pub enum SimError {
     OtherDrive {
         /// The folder.
         path: PathBuf,
-        /// What differs.
+        /// The difference.
         difference: String,
     },
     /// A file of ours does not read as it should.
@@ -53,7 +53,7 @@ pub enum SimError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// The operating system refused.

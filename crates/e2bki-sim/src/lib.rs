@@ -18,17 +18,17 @@
 //! # Ok::<(), e2bki_sim::SimError>(())
 //! ```
 //!
-//! Layers, each using only those before it: [`maths`], [`scene`] (what rays hit), [`world`] (what is there),
-//! [`sensor`] (what is measured), the drive, the segmentation-error model, and [`simulate`], which writes datasets.
+//! Layers, each using only those before it: `maths`, `scene` (what rays hit), `world` (what is there),
+//! `sensor` (what is measured), the drive, the segmentation-error model, and [`simulate`], which writes datasets.
 
 mod classes;
 mod drive;
 mod error;
-pub mod maths;
-pub mod scene;
+mod maths;
+mod scene;
 mod segmentation;
-pub mod sensor;
-pub mod world;
+mod sensor;
+mod world;
 mod write;
 
 pub use classes::{ClassInfo, VOID, class_of, classes};

@@ -125,4 +125,16 @@ mod tests {
         let count: usize = moving.map(|f| f.moving.iter().filter(|m| **m).count()).sum();
         assert!(count > 100, "{count} returns from movers");
     }
+
+    #[test]
+    fn a_long_drive_holds_no_more_of_the_world_than_a_short_one() {
+        let options = DriveOptions { columns: Some(64), ..DriveOptions::new(WorldKind::Urban, 5, Sensor::Hdl64e) };
+        let drive = Drive::new(options).unwrap();
+        let held = |frames: std::ops::Range<usize>| {
+            frames.map(|index| (drive.frame(index), drive.world().cached().0).1).max().unwrap()
+        };
+        // Two hundred metres in, all that is ever held at once is there.
+        let (early, late) = (held(0..250), held(250..700));
+        assert!(late as f64 <= 1.15 * early as f64, "{early} bytes, later {late}");
+    }
 }

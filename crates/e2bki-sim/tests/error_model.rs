@@ -3,7 +3,6 @@
 
 #[cfg(test)]
 mod tests {
-    use e2bki_sim::maths::vec3;
     use e2bki_sim::{Drive, DriveOptions, ErrorModel, Look, Sensor, VOID, WorldKind, reliability};
 
     fn drive(kind: WorldKind) -> Drive {
@@ -57,9 +56,11 @@ mod tests {
             let flags = (0..30).flat_map(|frame| {
                 let looks: Vec<Look> = (0..1500)
                     .map(|k| {
-                        let direction = vec3((f64::from(k) * 2.4).cos(), (f64::from(k) * 2.4).sin(), 0.1).unit();
-                        let place = (direction * range + vec3(f64::from(frame) * 5.0, 0.0, 0.0)).to_array();
-                        Look { truth: 6, direction: direction.to_f32(), range_m: range as f32, place }
+                        let (sin, cos) = (f64::from(k) * 2.4).sin_cos();
+                        let direction = [cos, sin, 0.1].map(|v: f64| v / f64::hypot(1.0, 0.1));
+                        let [x, y, z] = direction.map(|v| v * range);
+                        let place = [x + f64::from(frame) * 5.0, y, z];
+                        Look { truth: 6, direction: direction.map(|v| v as f32), range_m: range as f32, place }
                     })
                     .collect();
                 let evidence = model.evidence_for(&looks, frame as u64);

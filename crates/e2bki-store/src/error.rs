@@ -57,6 +57,20 @@ pub enum Error {
     /// Something asked for that cannot be done.
     #[error("{0}")]
     Refused(String),
+    /// Another program is writing to the map.
+    #[error("{} is being written by another program ({holder}): let it end, or write elsewhere", path.display())]
+    Locked {
+        /// The map.
+        path: PathBuf,
+        /// Who it is, as far as known.
+        holder: String,
+    },
+    /// Another program has changed the map since it was read.
+    #[error("{} was changed by another program after it was read here; nothing was written: open it again", path.display())]
+    Changed {
+        /// The map.
+        path: PathBuf,
+    },
     /// The contents are refused by the map itself.
     #[error("{}: {source}", path.display())]
     Contents {

@@ -4,16 +4,19 @@
 //! atomically, says which of them are the map. Files that no manifest names are removed after the next one is in place.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use e2bki::{Config, Mapper, PrimitiveState};
+use e2bki::{Config, Mapper, Moment, PrimitiveState};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::atomic::{sync_folder_of, write_atomically};
+use crate::atomic::{prefix_beside, write_atomically_on};
+use crate::disk::{Output, SharedDisk, real};
 use crate::error::{Error, Result};
-use crate::file::{Header, MapFile, grouped, tile_of, unwrap_manifest, wrap_manifest, write_map};
+use crate::file::{Header, MapFile, TILE_M, TileInfo, grouped, tile_of, unwrap_manifest, wrap_manifest, write_map};
+use crate::lock::{LOCK, WriteLock};
 
 const MANIFEST: &str = "manifest.e2bki";
 
@@ -28,6 +31,18 @@ pub(crate) struct Entry {
     /// The box outside of which no belief depends on the tile, whole metres.
     pub(crate) low: [i32; 3],
     pub(crate) high: [i32; 3],
+}
+
+impl Entry {
+    /// Whether a file of these row groups is the one that the entry means.
+    pub(crate) fn is_of(&self, infos: &[TileInfo]) -> bool {
+        self.hash == hash_of(infos) && self.rows == infos.iter().map(|info| u64::from(info.rows)).sum::<u64>()
+    }
+}
+
+fn hash_of(infos: &[TileInfo]) -> u64 {
+    let hashes: Vec<u8> = infos.iter().flat_map(|info| info.hash.to_le_bytes()).collect();
+    xxhash_rust::xxh3::xxh3_64(&hashes)
 }
 
 #[derive(Serialize, Deserialize)]
@@ -45,39 +60,74 @@ pub struct Folder {
     header: Header,
     latest: u64,
     pub(crate) tiles: BTreeMap<[i32; 2], Entry>,
-    /// Files that the manifest on the disk names: they must stay until there is a new one.
-    committed: Vec<String>,
+    /// Files that the manifest on the disk names or may name: they must stay until it surely does not.
+    committed: BTreeSet<String>,
+    /// The manifests that may be on the disk: the one last read or written, and one whose writing ended with an error.
+    known: Vec<Option<Fingerprint>>,
+    /// Held from the first change on.
+    lock: Option<WriteLock>,
+    disk: SharedDisk,
+    /// The state of the map that was saved last, to know a map that has only gone on from there.
+    saved: Option<Moment>,
 }
 
-/// What saving to a folder did.
+/// What tells one manifest from another.
+type Fingerprint = (usize, u128);
+
+fn fingerprint(bytes: &[u8]) -> Fingerprint {
+    (bytes.len(), xxhash_rust::xxh3::xxh3_128(bytes))
+}
+
+/// Largest number of a tile's file, and of all rows: far beyond what is ever reached, far from where sums overflow.
+const MOST: u64 = 1 << 53;
+
+/// Result of saving to a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Tiles that had changed and were written.
     pub written: usize,
     /// Tiles that were as they are.
     pub unchanged: usize,
+    /// Tiles that were encoded to see whether they had changed, those written among them.
+    pub encoded: usize,
 }
 
+/// Primitives by tile.
+pub(crate) type Tiles = BTreeMap<[i32; 2], Vec<PrimitiveState>>;
+
 impl Folder {
-    /// A new map in a folder that does not exist yet or is empty.
+    /// A new map in a folder that does not exist yet or is empty. It is locked: nobody else can write to it.
     pub fn create(path: impl AsRef<Path>, header: Header) -> Result<Self> {
-        let path = path.as_ref();
-        std::fs::create_dir_all(path).map_err(Error::io("create", path))?;
-        let mut inside = std::fs::read_dir(path).map_err(Error::io("open", path))?;
-        if inside.next().is_some() {
-            return Err(Error::Refused(format!(
-                "{} is not empty: a new map needs a folder of its own",
-                path.display()
-            )));
+        Self::create_on(real(), path.as_ref(), header)
+    }
+
+    pub(crate) fn create_on(disk: SharedDisk, path: &Path, header: Header) -> Result<Self> {
+        disk.create_folder(path).map_err(Error::io("create", path))?;
+        let lock = Some(WriteLock::of_folder(path)?);
+        let part = prefix_beside(Path::new(MANIFEST));
+        for entry in std::fs::read_dir(path).map_err(Error::io("open", path))? {
+            let name = entry.map_err(Error::io("open", path))?.file_name().to_string_lossy().into_owned();
+            // The lock, and what is left of a creation that was killed.
+            if name != LOCK && !name.starts_with(&part) {
+                return Err(Error::Refused(format!(
+                    "{} is not empty: a new map needs a folder of its own",
+                    path.display()
+                )));
+            }
         }
-        let mut folder = Self { path: path.into(), header, latest: 0, tiles: BTreeMap::new(), committed: Vec::new() };
+        let (tiles, committed) = (BTreeMap::new(), BTreeSet::new());
+        let mut folder =
+            Self { path: path.into(), header, latest: 0, tiles, committed, known: vec![None], lock, disk, saved: None };
         folder.commit(None)?;
         Ok(folder)
     }
 
-    /// Opens a map in a folder.
+    /// Opens a map in a folder. Reading needs no lock; the first change takes it, or [`Self::lock`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
+        Self::open_on(real(), path.as_ref())
+    }
+
+    pub(crate) fn open_on(disk: SharedDisk, path: &Path) -> Result<Self> {
         let name = path.join(MANIFEST);
         let bytes = std::fs::read(&name).map_err(Error::io("read", &name))?;
         let damaged =
@@ -88,12 +138,53 @@ impl Folder {
         if let Some(entry) = manifest.tiles.iter().find(|entry| entry.file.contains(['/', '\\'])) {
             return Err(damaged(format!("tile {:?} lies outside of the folder: {}", entry.tile, entry.file)));
         }
+        let rows = manifest.tiles.iter().try_fold(manifest.latest, |sum, entry| sum.checked_add(entry.rows));
+        if manifest.latest > MOST || rows.is_none_or(|rows| rows > 2 * MOST) {
+            return Err(damaged(format!("it numbers its files up to {}; allowed: {MOST}", manifest.latest)));
+        }
         let committed = manifest.tiles.iter().map(|entry| entry.file.clone()).collect();
         let tiles = manifest.tiles.into_iter().map(|entry| (entry.tile, entry)).collect();
-        Ok(Self { path: path.into(), header, latest: manifest.latest, tiles, committed })
+        let known = vec![Some(fingerprint(&bytes))];
+        Ok(Self {
+            path: path.into(),
+            header,
+            latest: manifest.latest,
+            tiles,
+            committed,
+            known,
+            lock: None,
+            disk,
+            saved: None,
+        })
     }
 
-    /// What the map holds besides primitives.
+    /// Makes this the only one that may write to the map, until it is dropped. Fails if another program does, and names
+    /// it; or if another one did since this was opened.
+    pub fn lock(&mut self) -> Result<()> {
+        if self.lock.is_none() {
+            let lock = WriteLock::of_folder(&self.path)?;
+            self.check_unchanged()?;
+            self.lock = Some(lock);
+            // Tiles of a writer that was killed: their names are about to be used again. But first the manifest that does
+            // not name them must be there to stay.
+            self.disk.sync_folder(&self.path).map_err(Error::io("flush", &self.path))?;
+            self.sweep();
+        }
+        Ok(())
+    }
+
+    /// Checks that the manifest on the disk is the one that was read or written here.
+    fn check_unchanged(&self) -> Result<()> {
+        let name = self.path.join(MANIFEST);
+        let now = match std::fs::read(&name) {
+            Ok(bytes) => Some(fingerprint(&bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Error::io("read", &name)(error)),
+        };
+        if self.known.contains(&now) { Ok(()) } else { Err(Error::Changed { path: self.path.clone() }) }
+    }
+
+    /// Header of the map.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -117,31 +208,67 @@ impl Folder {
         self.tiles.values().map(|entry| (entry.low, entry.high)).collect()
     }
 
-    /// The files of the tiles.
-    pub(crate) fn files(&self) -> Vec<PathBuf> {
-        self.tiles.values().map(|entry| self.path.join(&entry.file)).collect()
+    /// The tiles and their files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&Entry, PathBuf)> {
+        self.tiles.values().map(|entry| (entry, self.path.join(&entry.file)))
     }
 
     /// Saves a whole map: tiles that changed are written, then the manifest. Whenever this is interrupted, the folder
-    /// holds the map as it was before.
+    /// holds the map as it was before. If the map is the one that was saved here last, or a clone of it, only tiles that
+    /// have changed since are looked at; of another map every tile is compared.
     pub fn save(&mut self, map: &Mapper) -> Result<Written> {
-        let mut tiles: BTreeMap<[i32; 2], Vec<PrimitiveState>> = BTreeMap::new();
-        for primitive in map.primitives() {
-            tiles.entry(tile_of(primitive.sums().origin)).or_default().push(primitive.state());
-        }
-        self.tiles.retain(|tile, _| tiles.contains_key(tile));
+        let known = self.saved.take().filter(|moment| map.has_been_at(moment));
+        let (tiles, gone) = match known.and_then(|moment| self.changed_tiles(map, moment.number())) {
+            Some(tiles) => {
+                let gone: Vec<[i32; 2]> =
+                    (tiles.iter()).filter(|(_, states)| states.is_empty()).map(|(t, _)| *t).collect();
+                (tiles, gone)
+            }
+            None => {
+                let mut tiles = Tiles::new();
+                for primitive in map.primitives() {
+                    tiles.entry(tile_of(primitive.sums().origin)).or_default().push(primitive.state());
+                }
+                let gone = self.tiles.keys().copied().filter(|tile| !tiles.contains_key(tile)).collect();
+                (tiles, gone)
+            }
+        };
+        gone.iter().for_each(|tile| {
+            self.tiles.remove(tile);
+        });
         let header = Header::of(map, &self.header.sources);
         let written = self.put_all(tiles, &header)?;
         self.commit(Some(header))?;
-        Ok(written)
+        self.saved = Some(map.moment());
+        Ok(Written { unchanged: self.tiles.len().saturating_sub(written.written), ..written })
+    }
+
+    /// The tiles of a map in which primitives changed after a change, the empty ones too; nothing if that is not known.
+    fn changed_tiles(&self, map: &Mapper, number: u64) -> Option<Tiles> {
+        let changes = map.changes_since(number);
+        if changes.everything {
+            return None;
+        }
+        let mut heights: BTreeMap<[i32; 2], [i32; 2]> = BTreeMap::new();
+        for block in changes.primitive_blocks() {
+            let [low, high] = heights.entry(tile_of(block)).or_insert([block[2]; 2]);
+            (*low, *high) = (block[2].min(*low), block[2].max(*high));
+        }
+        let states = |(tile, [low, high]): ([i32; 2], [i32; 2])| {
+            // What was in the tile when it was saved lies between the heights of its entry.
+            let saved = self.tiles.get(&tile).map_or([low, high], |entry| [entry.low[2], entry.high[2]]);
+            let [x, y] = tile.map(|v| v.saturating_mul(TILE_M));
+            let low = [x, y, low.min(saved[0])];
+            let high = [x.saturating_add(TILE_M - 1), y.saturating_add(TILE_M - 1), high.max(saved[1])];
+            (tile, map.primitives_in_blocks(low, high).iter().map(|primitive| primitive.state()).collect())
+        };
+        Some(heights.into_iter().map(states).collect())
     }
 
     /// Writes tiles that differ from what the folder holds. They count from the next [`Self::commit`] on.
-    pub(crate) fn put_all(
-        &mut self,
-        tiles: BTreeMap<[i32; 2], Vec<PrimitiveState>>,
-        header: &Header,
-    ) -> Result<Written> {
+    pub(crate) fn put_all(&mut self, mut tiles: Tiles, header: &Header) -> Result<Written> {
+        self.lock()?;
+        tiles.retain(|_, states| !states.is_empty());
         let all = tiles.len();
         let first = self.latest + 1;
         self.latest += all as u64;
@@ -158,7 +285,7 @@ impl Folder {
                 }
             }
         }
-        Ok(Written { written, unchanged: all - written })
+        Ok(Written { written, unchanged: all - written, encoded: all })
     }
 
     /// Writes one tile, unless it is what the folder has already.
@@ -167,15 +294,21 @@ impl Folder {
         let path = self.path.join(&file);
         let rows = states.len() as u64;
         let groups = grouped(states);
+        // The counters of the whole map are beside the tiles, not in every one of them.
+        let header = &Header { free_space: None, ..header.clone() };
         let mut bytes = Vec::new();
-        let infos = write_map(&mut bytes, &path, header, &groups, |(tile, states)| (*tile, Cow::Borrowed(states)))?;
-        let hashes: Vec<u8> = infos.iter().flat_map(|info| info.hash.to_le_bytes()).collect();
-        let hash = xxhash_rust::xxh3::xxh3_64(&hashes);
+        let infos = write_map(&mut bytes, &path, header, &groups, |(tile, states)| Ok((*tile, Cow::Borrowed(states))))?;
+        let hash = hash_of(&infos);
         if self.tiles.get(&tile).is_some_and(|entry| entry.hash == hash && entry.rows == rows) {
             return Ok(None);
         }
-        std::fs::write(&path, &bytes).map_err(Error::io("write", &path))?;
-        let bound = |get: fn(i32, i32) -> i32, corner: fn(&crate::TileInfo) -> [i32; 3]| -> [i32; 3] {
+        let written = Output::create(&self.disk, &path).and_then(|mut file| file.write_all(&bytes));
+        if let Err(error) = written {
+            // A piece of a tile is of no use to anybody, least of all to `recover`.
+            self.disk.remove(&path).ok();
+            return Err(Error::io("write", &path)(error));
+        }
+        let bound = |get: fn(i32, i32) -> i32, corner: fn(&TileInfo) -> [i32; 3]| -> [i32; 3] {
             std::array::from_fn(|i| infos.iter().map(|info| corner(info)[i]).reduce(get).unwrap_or(0))
         };
         let (low, high) = (bound(i32::min, |info| info.low), bound(i32::max, |info| info.high));
@@ -184,13 +317,15 @@ impl Folder {
 
     /// Makes the tiles as they are now the map: everything on the disk, then the manifest.
     pub(crate) fn commit(&mut self, header: Option<Header>) -> Result<()> {
+        self.lock()?;
+        self.check_unchanged()?;
         if let Some(header) = header {
             self.header = header;
         }
         for entry in self.tiles.values().filter(|entry| !self.committed.contains(&entry.file)) {
             let path = self.path.join(&entry.file);
             let file = std::fs::OpenOptions::new().append(true).open(&path).map_err(Error::io("open", &path))?;
-            file.sync_all().map_err(Error::io("write", &path))?;
+            self.disk.sync(&file, &path).map_err(Error::io("write", &path))?;
         }
         let manifest = Manifest {
             header: self.header.to_json()?,
@@ -199,21 +334,26 @@ impl Folder {
         };
         let text =
             serde_json::to_vec(&manifest).map_err(|e| Error::Refused(format!("cannot write the manifest: {e}")))?;
+        let bytes = wrap_manifest(&text);
+        self.disk.sync_folder(&self.path).map_err(Error::io("flush", &self.path))?;
+        // An error may come after the new manifest is in place: until this is known to be done, either may be there.
+        let files: BTreeSet<String> = self.tiles.values().map(|entry| entry.file.clone()).collect();
+        self.committed.extend(files.iter().cloned());
+        let written = Some(fingerprint(&bytes));
+        self.known.push(written);
         let name = self.path.join(MANIFEST);
-        sync_folder_of(&name)?;
-        write_atomically(&name, |out| {
-            std::io::Write::write_all(out, &wrap_manifest(&text)).map_err(Error::io("write", &name))
-        })?;
-        self.committed = self.tiles.values().map(|entry| entry.file.clone()).collect();
+        write_atomically_on(&self.disk, &name, |out| out.write_all(&bytes).map_err(Error::io("write", &name)))?;
+        self.known = vec![written];
+        self.committed = files;
         self.sweep();
         Ok(())
     }
 
-    /// Removes a file that is not needed any more, unless the manifest on the disk still names it.
+    /// Removes a file that is not needed any more, unless the manifest on the disk may still name it.
     fn discard(&self, file: &str) {
-        if !self.committed.iter().any(|name| name == file) {
+        if !self.committed.contains(file) {
             // A file that cannot be removed costs space only; the next sweep tries again.
-            std::fs::remove_file(self.path.join(file)).ok();
+            self.disk.remove(&self.path.join(file)).ok();
         }
     }
 
@@ -260,13 +400,51 @@ impl Folder {
     /// The whole map with another configuration.
     pub fn load_as(&self, config: Config) -> Result<Mapper> {
         let Header { classes, frames, next_id, .. } = self.header.clone();
-        Mapper::restore(classes, config, frames, next_id, self.read_all()?).map_err(Error::contents(&self.path))
+        let states = match self.read_all() {
+            // A writer may have replaced tiles since the manifest was read: then there is a new one to read.
+            Err(error @ Error::Io { .. }) if self.lock.is_none() && self.check_unchanged().is_err() => {
+                let newer = Self::open(&self.path).map_err(|_| error)?;
+                return newer.load_as(config);
+            }
+            read => read?,
+        };
+        Mapper::restore(classes, config, frames, next_id, states).map_err(Error::contents(&self.path))
     }
 
-    /// Packs the folder into one map file.
+    /// Packs the folder into one map file, some tiles at a time.
     pub fn pack(&self, out: impl AsRef<Path>) -> Result<()> {
-        let out = out.as_ref();
-        crate::file::save_states(&self.header, self.read_all()?, out).map(|_| ())
+        self.pack_as(&self.header.sources, out).map(|_| ())
+    }
+
+    /// The same under the names of these drives, or of its contents if there are none: as [`crate::save_with`] writes it.
+    pub(crate) fn pack_as(&self, sources: &[String], out: impl AsRef<Path>) -> Result<Header> {
+        let tiles: Vec<([i32; 2], u64)> = self.tiles.values().map(|entry| (entry.tile, entry.rows)).collect();
+        let header = Header { sources: sources.to_vec(), ..self.header.clone() };
+        crate::file::save_tiles(header, &tiles, |tile| self.read(tile), out.as_ref())
+    }
+
+    /// Unpacks a map file into a new folder, some tiles at a time; `threads` are those of whoever goes on with it.
+    pub fn unpack(file: impl AsRef<Path>, folder: impl AsRef<Path>, threads: usize) -> Result<Self> {
+        /// Row groups in memory at the same time.
+        const AT_ONCE: usize = 16;
+        let mut file = MapFile::open(file)?;
+        let mut header = file.header().clone();
+        header.config.run.threads = threads;
+        let mut new = Self::create(folder, header.clone())?;
+        let order: Vec<[i32; 2]> = file.tiles().iter().map(|info| info.tile).collect();
+        let mut number = 0;
+        while number < order.len() {
+            let mut tiles: BTreeMap<[i32; 2], Vec<PrimitiveState>> = BTreeMap::new();
+            let begun = number;
+            // A crowded tile is several row groups, one after the other; it must not be taken apart.
+            while number < order.len() && (number - begun < AT_ONCE || order[number] == order[number - 1]) {
+                tiles.entry(order[number]).or_default().extend(file.read_tile(number)?);
+                number += 1;
+            }
+            new.put_all(tiles, &header)?;
+        }
+        new.commit(None)?;
+        Ok(new)
     }
 }
 

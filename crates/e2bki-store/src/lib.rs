@@ -14,19 +14,25 @@
 //! ```
 
 mod atomic;
+mod disk;
 mod error;
 mod export;
 mod file;
 mod folder;
+mod lock;
 mod merge;
+#[cfg(test)]
+mod model;
 mod rolling;
 mod transform;
 
-pub use atomic::write_atomically;
+pub use atomic::{try_to_write, write_atomically};
+pub use disk::Output;
 pub use error::{Error, Result};
 pub use export::{CostTable, ExportOptions, Format, export, heat, import_npz};
 pub use file::{Checked, Header, MapFile, Recovered, TileInfo, check, load, load_region, recover, save, save_with};
 pub use folder::{Folder, Written, is_folder};
+pub use lock::WriteLock;
 pub use merge::{Input, MergeOptions, Merged, merge};
 pub use rolling::RollingMapper;
 pub use transform::transformed;

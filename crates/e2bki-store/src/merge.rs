@@ -27,10 +27,10 @@ pub struct MergeOptions {
     pub config: Option<Config>,
 }
 
-/// What merging did.
+/// Result of merging.
 #[derive(Debug, Clone)]
 pub struct Merged {
-    /// What the merged map holds besides primitives.
+    /// Header of the merged map.
     pub header: Header,
     /// Primitives of all inputs.
     pub rows_before: usize,

@@ -1,6 +1,6 @@
 //! Maps larger than memory: what is far from the robot goes to a folder and comes back when the robot does.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use e2bki::config::Posterior;
@@ -9,7 +9,7 @@ use e2bki::{Belief, ClassSet, Config, Frame, FrameReport, Mapper, PrimitiveState
 
 use crate::error::{Error, Result};
 use crate::file::{Header, TILE_M, tile_of};
-use crate::folder::{Folder, Written};
+use crate::folder::{Folder, Tiles, Written};
 
 /// Share of the budget at which tiles go out: a frame's own growth must still fit.
 const FULL: f64 = 0.75;
@@ -22,6 +22,10 @@ pub struct RollingMapper {
     budget: usize,
     /// Tiles whose primitives are in memory; all others are in the folder.
     resident: BTreeSet<[i32; 2]>,
+    /// Tiles whose primitives in memory differ from those in the folder.
+    dirty: BTreeSet<[i32; 2]>,
+    /// Number of the latest change of the map that has been looked at.
+    seen: u64,
     /// Bytes that a primitive took, with its share of the index and the views, when there were most of them.
     per_primitive: f64,
     most: usize,
@@ -71,7 +75,8 @@ impl RollingMapper {
 
     /// Goes on with a map in a folder; nothing is loaded before it is needed.
     pub fn open(folder: impl AsRef<Path>, budget: usize) -> Result<Self> {
-        let folder = Folder::open(folder)?;
+        let mut folder = Folder::open(folder)?;
+        folder.lock()?;
         let Header { classes, config, frames, next_id, .. } = folder.header().clone();
         let map = Mapper::restore(classes, config, frames, next_id, Vec::new())?;
         Ok(Self::new(map, folder, budget))
@@ -80,45 +85,33 @@ impl RollingMapper {
     fn new(mut map: Mapper, folder: Folder, budget: usize) -> Self {
         // The budget is for the map; what only makes it faster would take half of it.
         map.remember_kernels(false);
-        Self { map, folder, budget, resident: BTreeSet::new(), per_primitive: 0.0, most: 0, peak: 0 }
+        let (resident, dirty, seen) = (BTreeSet::new(), BTreeSet::new(), map.change_number());
+        Self { map, folder, budget, resident, dirty, seen, per_primitive: 0.0, most: 0, peak: 0 }
     }
 
     /// Adds a frame: first everything near its points comes back, then it is inserted, then what is far goes out.
     pub fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
         frame.check(self.map.classes().len())?;
-        let Some(needed) = self.needed_by(frame) else { return Ok(self.map.insert(frame)?) };
+        let Some((low, high)) = self.map.footprint(frame) else { return Ok(self.map.insert(frame)?) };
+        let needed = Area::around([low[0], low[1]], [high[0], high[1]]);
         self.make_room(needed)?;
         self.bring(|tile| needed.holds(tile))?;
         let report = self.map.insert(frame)?;
-        // Its primitives lie inside of the area, whose other tiles are all in memory.
-        for x in needed.low[0]..=needed.high[0] {
-            self.resident.extend((needed.low[1]..=needed.high[1]).map(|y| [x, y]));
-        }
+        let changed: BTreeSet<[i32; 2]> = self.map.changes_since(self.seen).primitive_blocks().map(tile_of).collect();
+        // Tiles that the folder has were brought before the frame; the others are new.
+        let folder = &self.folder;
+        self.resident.extend(changed.iter().copied().filter(|tile| !folder.tiles.contains_key(tile)));
+        self.dirty.extend(changed);
+        self.look_away();
         self.measure();
         self.make_room(needed)?;
         Ok(report)
     }
 
-    /// Tiles that a frame may change or look at.
-    fn needed_by(&self, frame: &Frame<'_>) -> Option<Area> {
-        let config = self.map.config();
-        let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
-        for point in frame.points {
-            let point = point.map(f64::from);
-            let range = point.iter().map(|v| v * v).sum::<f64>().sqrt();
-            // What the map drops must not bring tiles in; not a number is dropped too.
-            if !(range > 0.0 && range <= config.input.max_range.min(e2bki::WORLD_LIMIT_M)) {
-                continue;
-            }
-            let world = frame.world_from_sensor.apply(point);
-            for i in 0..2 {
-                low[i] = low[i].min(world[i]);
-                high[i] = high[i].max(world[i]);
-            }
-        }
-        // A fresh primitive makes its neighbours take part in refinement, they look at theirs, and merging moves means.
-        let margin = 4.0 * config.refinement.consistency_radius + 2.0 * config.clustering.cell_size + 1.0;
-        (low[0] <= high[0]).then(|| Area::around(low.map(|v| v - margin), high.map(|v| v + margin)))
+    /// Passes over changes that do not make a tile dirty, and gives back the memory for them.
+    fn look_away(&mut self) {
+        self.seen = self.map.change_number();
+        self.map.forget_changes(self.seen);
     }
 
     /// Sends tiles outside of an area to the folder if what will be in it would not fit besides them.
@@ -150,30 +143,50 @@ impl RollingMapper {
     fn spill_outside(&mut self, kept: Area) -> Result<()> {
         let (low, high) = kept.corners();
         let gone = self.map.take_outside(low, high);
-        let mut tiles: BTreeMap<[i32; 2], Vec<PrimitiveState>> = BTreeMap::new();
-        for state in &gone {
-            let tile = tile_of(state.sums.origin);
-            if !tiles.contains_key(&tile) && !self.resident.contains(&tile) {
-                // Never expected; but what the folder has of the tile must not be lost if it happens.
-                tiles.insert(tile, self.folder.read(tile)?);
-            }
-            tiles.entry(tile).or_default().push(state.clone());
-        }
-        let header = Header::of(&self.map, &self.folder.header().sources);
-        if let Err(error) = self.folder.put_all(tiles, &header) {
+        self.look_away();
+        let outside: BTreeSet<[i32; 2]> = self.dirty.iter().copied().filter(|tile| !kept.holds(*tile)).collect();
+        let written = self.dirty_tiles(&outside, gone.iter()).and_then(|tiles| self.write(tiles));
+        if let Err(error) = written {
             // A full disk loses nothing: what could not be written stays in memory.
             self.map.put_back(gone)?;
+            self.look_away();
             return Err(error);
         }
-        let left: Vec<[i32; 2]> = self.resident.iter().copied().filter(|tile| !kept.holds(*tile)).collect();
-        for tile in left {
-            self.resident.remove(&tile);
-            // A tile whose last primitive was pruned while it was here is not a tile any more.
-            if !gone.iter().any(|state| tile_of(state.sums.origin) == tile) {
-                self.folder.tiles.remove(&tile);
+        self.resident.retain(|tile| kept.holds(*tile));
+        self.dirty.retain(|tile| kept.holds(*tile));
+        Ok(())
+    }
+
+    /// Given primitives in memory, those of some dirty tiles; a tile without any is there too.
+    fn dirty_tiles<'s>(
+        &self,
+        wanted: &BTreeSet<[i32; 2]>,
+        states: impl Iterator<Item = &'s PrimitiveState>,
+    ) -> Result<Tiles> {
+        let mut tiles = Tiles::new();
+        for tile in wanted {
+            // Never expected to be elsewhere; but what the folder has of a tile must not be lost if it happens.
+            let away = if self.resident.contains(tile) { Vec::new() } else { self.folder.read(*tile)? };
+            tiles.insert(*tile, away);
+        }
+        for state in states {
+            if let Some(tile) = tiles.get_mut(&tile_of(state.sums.origin)) {
+                tile.push(state.clone());
             }
         }
-        Ok(())
+        Ok(tiles)
+    }
+
+    /// Writes tiles to the folder. One whose last primitive was pruned is not a tile any more.
+    fn write(&mut self, tiles: Tiles) -> Result<Written> {
+        let empty: Vec<[i32; 2]> =
+            tiles.iter().filter(|(_, states)| states.is_empty()).map(|(tile, _)| *tile).collect();
+        let header = Header::of(&self.map, &self.folder.header().sources);
+        let written = self.folder.put_all(tiles, &header)?;
+        empty.iter().for_each(|tile| {
+            self.folder.tiles.remove(tile);
+        });
+        Ok(written)
     }
 
     /// Brings tiles from the folder.
@@ -186,6 +199,7 @@ impl RollingMapper {
         }
         if !tiles.is_empty() {
             self.map.put_back(states)?;
+            self.look_away();
             self.resident.extend(tiles);
             self.measure();
         }
@@ -230,16 +244,21 @@ impl RollingMapper {
 
     /// Writes what changed since the last time and makes the folder the map as it is now.
     pub fn save(&mut self) -> Result<Written> {
-        let mut tiles: BTreeMap<[i32; 2], Vec<PrimitiveState>> = BTreeMap::new();
-        for primitive in self.map.primitives() {
-            tiles.entry(tile_of(primitive.sums().origin)).or_default().push(primitive.state());
-        }
-        let header = Header::of(&self.map, &self.folder.header().sources);
-        let resident = &self.resident;
-        self.folder.tiles.retain(|tile, _| !resident.contains(tile) || tiles.contains_key(tile));
-        let written = self.folder.put_all(tiles, &header)?;
-        self.folder.commit(Some(header))?;
-        Ok(written)
+        let dirty = &self.dirty;
+        let changed = self.map.primitives().filter(|primitive| dirty.contains(&tile_of(primitive.sums().origin)));
+        let states: Vec<PrimitiveState> = changed.map(|primitive| primitive.state()).collect();
+        let written = self.write(self.dirty_tiles(dirty, states.iter())?)?;
+        self.folder.commit(Some(Header::of(&self.map, &self.folder.header().sources)))?;
+        self.dirty.clear();
+        let here = self.folder.tiles.keys().filter(|tile| self.resident.contains(*tile)).count();
+        Ok(Written { unchanged: here.saturating_sub(written.written), ..written })
+    }
+
+    /// Saves the folder, and the whole map as one file too: the same bytes as [`crate::save_with`] writes of a map without
+    /// a budget.
+    pub fn save_as(&mut self, sources: &[String], path: impl AsRef<Path>) -> Result<Header> {
+        self.save()?;
+        self.folder.pack_as(sources, path)
     }
 
     /// The whole map in memory, without a budget.

@@ -1,9 +1,9 @@
 // How much is drawn: what the machine keeps up with while the picture moves, and more of it when it stands still.
 
-const FIRST = 4e5;       // most corners of the first picture: it has everything, as points
+const FIRST = 4e5;       // most vertices of the first picture: it has everything, as points
 const CALM = 250;        // ms without change after which a better picture is drawn
 const STILL = 400;       // ms that the better picture may take
-const LEAST = 1e6;       // corners of the better picture however slow the machine: near things are bodies, not dots
+const LEAST = 1e6;       // vertices of the better picture however slow the machine: near things are bodies, not dots
 const MOST = 40e6;
 
 /// Calls `done` when everything that was drawn so far is drawn indeed: what is asked of the graphics card is done later.
@@ -18,7 +18,7 @@ function finished(gl, done) {
   setTimeout(look, 0);
 }
 
-/// Draws with `draw(budget)`, which returns how many corners it drew; `state.budget` is what it may draw while the picture moves,
+/// Draws with `draw(budget)`, which returns how many vertices it drew; `state.budget` is what it may draw while the picture moves,
 /// `state.fixed` holds it.
 export class Pace {
   constructor(state, gl, draw) { Object.assign(this, { state, gl, draw, before: 0, busy: 0, rate: 0, timing: false, next: null, better: false }); }
@@ -32,7 +32,7 @@ export class Pace {
     this.better = false;
     const used = this.draw(state.budget);
     this.time(begun, used, done);
-    // While the picture moves, fewer corners where the machine is slow and more where it is quick.
+    // While the picture moves, fewer vertices where the machine is slow and more where it is quick.
     this.busy = this.busy ? 0.8 * this.busy + 0.2 * Math.min(now - this.before, 2000) : 16;
     this.before = now;
     if (state.fixed) return;
@@ -49,7 +49,7 @@ export class Pace {
     if (budget > 1.2 * this.state.budget) this.time(begun, this.draw(budget), () => {});
   }
 
-  /// Follows how many corners are drawn in a millisecond; of pictures that come meanwhile, only when the last of them is drawn.
+  /// Follows how many vertices are drawn in a millisecond; of pictures that come meanwhile, only when the last of them is drawn.
   time(begun, used, done) {
     if (this.timing) { this.next = done; return; }
     this.timing = true;

@@ -10,15 +10,15 @@ const SHAPES = { fine: welded(new IcosahedronGeometry(1, 1)), plain: welded(new 
 const REACH = { primitives: [["fine", 40], ["plain", 160], ["point", Infinity]], voxels: [["box", 150], ["point", Infinity]], points: [["point", Infinity]] };
 const CORNERS = { fine: 240, plain: 60, box: 36, point: 1 };
 
-/// The same shape with corners that its faces share, each of which is placed once instead of once per face.
+/// The same shape with vertices that its faces share, each of which is placed once instead of once per face.
 function welded(shape) {
-  const { array } = shape.attributes.position, known = new Map(), index = [], corners = [];
+  const { array } = shape.attributes.position, known = new Map(), index = [], vertices = [];
   for (let i = 0; i < array.length; i += 3) {
-    const corner = [...array.subarray(i, i + 3)], key = corner.map((v) => Math.round(1e4 * v)).join();
-    if (!known.has(key)) { known.set(key, corners.length / 3); corners.push(...corner); }
+    const vertex = [...array.subarray(i, i + 3)], key = vertex.map((v) => Math.round(1e4 * v)).join();
+    if (!known.has(key)) { known.set(key, vertices.length / 3); vertices.push(...vertex); }
     index.push(known.get(key));
   }
-  return new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(corners), 3)).setIndex(index);
+  return new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(vertices), 3)).setIndex(index);
 }
 
 /// Reads a tile message; throws where it is not one.
@@ -130,7 +130,7 @@ export class MapView {
     tile.ball = new Sphere(middle, middle.distanceTo(new Vector3(...high)) + 2);
     const repeated = columns(tile, InstancedBufferAttribute);
     for (const shape of tile.count ? shapes : []) {
-      // Points are corners of one shape: to repeat a shape of one corner costs as much as to repeat one of forty.
+      // Points are vertices of one shape: to repeat a shape of one vertex costs as much as to repeat one of forty.
       const points = shape === "point", geometry = points ? new BufferGeometry() : new InstancedBufferGeometry();
       const attributes = points ? columns(tile, BufferAttribute) : repeated, base = points ? { position: attributes.place } : SHAPES[shape].attributes;
       if (!points) { geometry.index = SHAPES[shape].index; geometry.instanceCount = tile.count; }
@@ -160,7 +160,7 @@ export class MapView {
     this.path.geometry.dispose();
   }
 
-  /// Chooses how each tile is drawn, so that no more corners are drawn than the machine keeps up with: everything as points,
+  /// Chooses how each tile is drawn, so that no more vertices are drawn than the machine keeps up with: everything as points,
   /// then the nearest as bodies.
   detail(what, eye, top, budget) {
     for (const other of LAYERS) if (other !== what) for (const tile of this.loaded[other].values()) for (const body of Object.values(tile.levels)) body.visible = false;

@@ -1,14 +1,14 @@
-//! The full belief at a place, as the page shows it.
+//! The full belief at a position, as shown by the page.
 
 use e2bki::config::Distance;
 use e2bki::kernel::sparse_kernel;
 use e2bki::{Beliefs, ClassSet, Mapper, Primitive};
 use serde_json::{Value, json};
 
-/// Most primitives that an answer lists: those that weigh most.
+/// Maximum number of primitives in an answer: those with the highest weight.
 const LISTED: usize = 12;
 
-/// What a map believes at a place, and because of which primitives.
+/// A map's belief at a position, and the primitives behind it.
 pub fn answer(map: &Mapper, at: [f64; 3]) -> Value {
     let names = map.classes().names();
     let mut involved: Vec<(f64, Primitive<'_>)> =
@@ -33,7 +33,7 @@ pub fn answer(map: &Mapper, at: [f64; 3]) -> Value {
     said
 }
 
-/// The first of some beliefs, which is the one at this place.
+/// The first of some beliefs, which is the one at this position.
 pub(crate) fn belief(classes: &ClassSet, beliefs: &Beliefs, at: [f64; 3]) -> Value {
     let belief = beliefs.get(0);
     json!({
@@ -45,7 +45,7 @@ pub(crate) fn belief(classes: &ClassSet, beliefs: &Beliefs, at: [f64; 3]) -> Val
     })
 }
 
-/// Weight of a primitive at a place.
+/// Kernel weight of a primitive at a position.
 fn kernel(map: &Mapper, primitive: &Primitive<'_>, at: [f64; 3]) -> f64 {
     let d = primitive.ellipsoid().distance(at);
     let d = if map.config().kernel.distance == Distance::Squared { d * d } else { d };

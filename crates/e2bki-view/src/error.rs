@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// Why nothing can be shown.
+/// Errors of the viewer and of reports.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,10 +15,10 @@ pub enum Error {
         first: u16,
         /// Last port that was tried.
         last: u16,
-        /// What the system said of the last.
+        /// The system's error for the last port.
         source: std::io::Error,
     },
-    /// The system gave no thread, no event loop or no random numbers.
+    /// No thread, event loop or random numbers from the system.
     #[error("cannot start the viewer: {0}")]
     Start(String),
     /// A picture of a report could not be encoded.
@@ -26,7 +26,7 @@ pub enum Error {
     Picture {
         /// Its heading.
         name: String,
-        /// What the encoder said.
+        /// The encoder's error.
         source: image::ImageError,
     },
     /// An error of the map.

@@ -1,4 +1,4 @@
-//! Who may look: on the loopback interface anybody on this machine, elsewhere whoever has the token.
+//! Access control: on the loopback interface any user of this machine, elsewhere whoever has the token.
 //!
 //! A page of another site, opened in a browser on this machine, can reach the loopback interface too. It cannot forge the
 //! headers Host and Origin, so both must be ours.
@@ -7,14 +7,14 @@ use axum::http::{HeaderMap, Uri, header};
 
 use crate::error::{Error, Result};
 
-/// What a request must show.
+/// Credentials that a request needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
     pub(crate) token: Option<String>,
 }
 
 impl Guard {
-    /// A guard that asks for a fresh token.
+    /// A guard with a fresh token.
     pub(crate) fn with_token() -> Result<Self> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|e| Error::Start(format!("no random numbers for a token: {e}")))?;
@@ -39,7 +39,7 @@ fn given(uri: &Uri) -> Option<&str> {
     uri.query()?.split('&').find_map(|pair| pair.strip_prefix("token="))
 }
 
-/// Compares in a time that does not tell where two tokens differ.
+/// Constant-time comparison.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |all, (x, y)| all | (x ^ y)) == 0
 }

@@ -9,112 +9,111 @@ use std::time::{Duration, Instant};
 use e2bki::{Frame, Mapper};
 use serde_json::{Value, json};
 
-use crate::body::Body;
+use crate::dirty::DirtyTiles;
 use crate::error::{Error, Result};
-use crate::marks::Marks;
+use crate::instance::Instance;
 use crate::points::{OF_LIVE_FRAME, sample};
 use crate::scene::{Snapshot, states_in};
-use crate::show::Show;
+use crate::scenes::Scenes;
 use crate::tile::Tile;
 
-/// Snapshots that may wait to be taken over.
+/// Capacity of the channel.
 const WAITING: usize = 64;
-/// Share of the run's time that the mapper's thread may spend on showing it.
+/// Share of the run's time that the mapper's thread may spend on streaming.
 const SHARE: f64 = 0.01;
-/// Share of the processors' time that may go into packing tiles for browsers, as the mapper uses all of them.
+/// Share of the processors' time that may go into encoding tiles, as the mapper uses all of them.
 const PACKING: f64 = 0.01;
-/// What the first tiles are thought to take to pack, and the time that is granted for them.
+/// Expected encoding time of the first tiles, and the time granted for them.
 const GUESS: Duration = Duration::from_millis(5);
 const GRANTED: Duration = Duration::from_secs(1);
-/// Nothing is shown more often than this: eyes see no more, and a tile is sent whole.
+/// Minimum time between updates: tiles are sent whole.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// What became of the stream.
+/// Statistics of a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LiveCounts {
+pub struct LiveStats {
     /// Tiles sent.
     pub sent: u64,
     /// Tiles that found the channel full; they are sent later, as they are then.
     pub dropped: u64,
-    /// Time that the mapper's thread spent on showing.
+    /// Time spent on the mapper's thread.
     pub spent: Duration,
-    /// Time that went into packing tiles for browsers, on other threads.
+    /// Time spent encoding tiles, on other threads.
     pub packing: Duration,
 }
 
-/// Somebody besides browsers who follows a growing map. Called on a thread of its own: the mapper does not wait, and what
-/// comes too fast is overtaken by what is newer.
-pub trait Follow: Send {
-    /// The primitives of a tile, all of them, after so many frames.
-    fn tile(&mut self, frames: u64, tile: Tile, bodies: &[Body]);
+/// A subscriber to a live map besides browsers. Called on its own thread: the mapper does not wait, and a subscriber that is
+/// too slow skips to newer data.
+pub trait Subscriber: Send {
+    /// All primitives of a tile, after this many frames.
+    fn tile(&mut self, frames: u64, tile: Tile, instances: &[Instance]);
 
-    /// Some points of a frame with their classes, in the world.
+    /// A sample of a frame's points with their classes, in world coordinates.
     fn points(&mut self, frames: u64, points: &[([f64; 3], u16)]);
 
-    /// Where the sensor went so far, and whether the run is over.
-    fn way(&mut self, frames: u64, places: &[[f64; 3]], done: bool);
+    /// The sensor's trajectory so far, and whether the run is over.
+    fn trajectory(&mut self, frames: u64, places: &[[f64; 3]], done: bool);
 }
 
 enum Update {
     Tile(Snapshot),
-    /// Places and labels of a frame's points.
+    /// Positions and labels of a frame's points.
     Points(Vec<([f64; 3], u16)>),
-    News(Value),
+    Status(Value),
 }
 
 /// The mapper's end of the stream.
 pub struct Publisher {
-    show: Arc<Show>,
+    show: Arc<Scenes>,
     channel: Option<SyncSender<(u64, Update)>>,
     taker: Option<JoinHandle<()>>,
-    /// Whether there is somebody besides browsers.
-    followed: bool,
+    /// Whether there is a subscriber besides browsers.
+    subscribed: bool,
     /// Changed since they were last sent.
-    marks: Marks,
+    dirty: DirtyTiles,
     processors: f64,
     begun: Instant,
     last: Option<Instant>,
     frames: u64,
-    counts: LiveCounts,
+    counts: LiveStats,
 }
 
 impl Publisher {
-    /// A stream into a growing show.
-    pub fn new(show: Arc<Show>) -> Result<Self> {
+    /// A stream into a live scene.
+    pub fn new(show: Arc<Scenes>) -> Result<Self> {
         Self::start(show, None)
     }
 
-    /// The same, and to somebody else, whether browsers look on or not.
-    pub fn followed(show: Arc<Show>, follower: Box<dyn Follow>) -> Result<Self> {
-        Self::start(show, Some(follower))
+    /// The same, and to a subscriber, whether or not a browser is connected.
+    pub fn with_subscriber(show: Arc<Scenes>, subscriber: Box<dyn Subscriber>) -> Result<Self> {
+        Self::start(show, Some(subscriber))
     }
 
-    fn start(show: Arc<Show>, follower: Option<Box<dyn Follow>>) -> Result<Self> {
+    fn start(show: Arc<Scenes>, subscriber: Option<Box<dyn Subscriber>>) -> Result<Self> {
         let (channel, updates) = sync_channel(WAITING);
-        let followed = follower.is_some();
+        let subscribed = subscriber.is_some();
         let taker = std::thread::Builder::new().name("e2bki-live".into()).spawn({
             let show = show.clone();
-            move || take(&show, follower, &updates)
+            move || take(&show, subscriber, &updates)
         });
         let taker = Some(taker.map_err(|e| Error::Start(e.to_string()))?);
         Ok(Self {
             show,
             channel: Some(channel),
             taker,
-            followed,
-            marks: Marks::default(),
+            subscribed,
+            dirty: DirtyTiles::default(),
             processors: std::thread::available_parallelism().map_or(1.0, |n| n.get() as f64),
             begun: Instant::now(),
             last: None,
             frames: 0,
-            counts: LiveCounts::default(),
+            counts: LiveStats::default(),
         })
     }
 
     /// A frame was inserted into the map.
     pub fn frame(&mut self, map: &Mapper, frame: &Frame<'_>) {
         let start = Instant::now();
-        self.marks.add_frame(frame, self.frames, map.config().input.max_range);
         let place = frame.world_from_sensor.translation();
         self.frames += 1;
         let due = self.last.is_none_or(|last| last.elapsed() >= PAUSE);
@@ -122,7 +121,8 @@ impl Publisher {
         if let Some(scene) = self.show.scene(0) {
             scene.moved(place);
         }
-        if due && affordable && (self.followed || self.show.watchers() > 0) {
+        if due && affordable && (self.subscribed || self.show.clients() > 0) {
+            self.dirty.update(map, self.frames);
             self.publish(map, start);
             if let Some(channel) = &self.channel {
                 // Points that find no room are not missed: the next frame has as many.
@@ -134,43 +134,44 @@ impl Publisher {
         self.counts.spent += start.elapsed();
     }
 
-    /// The map is complete: everything that is still marked is sent, with time to wait. Returns what became of the stream.
-    pub fn finish(mut self, map: &Mapper) -> LiveCounts {
+    /// The map is complete: sends all tiles that are still dirty, waiting for room. Returns the stream's statistics.
+    pub fn finish(mut self, map: &Mapper) -> LiveStats {
         self.counts.packing = self.packing().1;
-        self.send_marked(map);
+        self.dirty.update(map, self.frames);
+        self.send_dirty(map);
         self.tell(map, None, true);
         self.close();
         self.counts
     }
 
-    /// Sends all of the map, with time to wait: at the beginning, or after something else than a frame changed it.
+    /// Sends the whole map, waiting for room: at the beginning, or after a change other than a frame.
     pub fn flush(&mut self, map: &Mapper) {
-        map.primitives().for_each(|primitive| self.marks.add(primitive.mean(), self.frames));
-        self.send_marked(map);
+        self.dirty.add_all(map, self.frames);
+        self.send_dirty(map);
         self.tell(map, None, false);
     }
 
-    fn send_marked(&mut self, map: &Mapper) {
-        for tile in self.marks.in_order() {
+    fn send_dirty(&mut self, map: &Mapper) {
+        for tile in self.dirty.in_order() {
             let Some(channel) = &self.channel else { return };
             if channel.send((self.frames, Update::Tile(self.snapshot(map, tile)))).is_err() {
                 return;
             }
-            self.marks.remove(tile);
+            self.dirty.remove(tile);
             self.counts.sent += 1;
         }
     }
 
     fn snapshot(&self, map: &Mapper, tile: Tile) -> Snapshot {
-        Snapshot { tile, next_id: map.next_id(), states: states_in(map, tile, self.marks.heights(tile)) }
+        Snapshot { tile, next_id: map.next_id(), states: states_in(map, tile, self.dirty.heights(tile)) }
     }
 
-    /// Tiles that were packed for browsers, and how long that took.
+    /// Number of encoded tiles, and the time spent.
     fn packing(&self) -> (u64, Duration) {
         self.show.scene(0).map_or_else(Default::default, |scene| scene.packing())
     }
 
-    /// Whether the mapper's thread may go on showing, and one more tile may be packed elsewhere.
+    /// Whether there is time left on the mapper's thread, and for encoding one more tile.
     fn affordable(&self, now: Duration) -> bool {
         let run = self.begun.elapsed().as_secs_f64();
         let (packed, took) = self.packing();
@@ -179,14 +180,14 @@ impl Publisher {
         (self.counts.spent + now).as_secs_f64() <= SHARE * run && packing <= PACKING * (run + GRANTED.as_secs_f64())
     }
 
-    /// Sends marked tiles, longest waiting first, until the budget is spent or the channel is full.
+    /// Sends dirty tiles, longest waiting first, until the budget is spent or the channel is full.
     fn publish(&mut self, map: &Mapper, since: Instant) {
-        for tile in self.marks.in_order() {
+        for tile in self.dirty.in_order() {
             let Some(channel) = &self.channel else { return };
             match channel.try_send((self.frames, Update::Tile(self.snapshot(map, tile)))) {
                 Ok(()) => {
                     self.counts.sent += 1;
-                    self.marks.remove(tile);
+                    self.dirty.remove(tile);
                 }
                 Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
                     self.counts.dropped += 1;
@@ -200,15 +201,15 @@ impl Publisher {
     }
 
     fn tell(&mut self, map: &Mapper, place: Option<[f64; 3]>, done: bool) {
-        let news = json!({
+        let status = json!({
             "kind": "live", "frames": self.frames, "primitives": map.len(), "voxels": map.live_voxel_count(),
-            "waiting": self.marks.len(), "dropped": self.counts.dropped, "at": place, "done": done,
+            "waiting": self.dirty.len(), "dropped": self.counts.dropped, "at": place, "done": done,
         });
         match &self.channel {
-            // Nothing comes after the last news: they wait for room.
-            Some(channel) if done => drop(channel.send((self.frames, Update::News(news)))),
+            // Nothing comes after the last status: it waits for room.
+            Some(channel) if done => drop(channel.send((self.frames, Update::Status(status)))),
             // Others that find no room are overtaken by the next ones.
-            Some(channel) => drop(channel.try_send((self.frames, Update::News(news)))),
+            Some(channel) => drop(channel.try_send((self.frames, Update::Status(status)))),
             None => {}
         }
     }
@@ -227,38 +228,38 @@ impl Drop for Publisher {
     }
 }
 
-/// Takes updates over into the show, and passes them on.
-fn take(show: &Show, mut follower: Option<Box<dyn Follow>>, updates: &Receiver<(u64, Update)>) {
+/// Applies updates to the scene, and passes them on.
+fn take(show: &Scenes, mut subscriber: Option<Box<dyn Subscriber>>, updates: &Receiver<(u64, Update)>) {
     let Some(scene) = show.scene(0) else { return };
     for (frames, update) in updates {
         match update {
             Update::Tile(snapshot) => {
                 let tile = snapshot.tile;
-                show.tell(&json!({"kind": "changed", "map": 0, "tiles": [scene.replace(snapshot)]}));
+                show.broadcast(&json!({"kind": "changed", "map": 0, "tiles": [scene.replace(snapshot)]}));
                 let begun = Instant::now();
-                if let Some(follower) = &mut follower {
+                if let Some(subscriber) = &mut subscriber {
                     // What the mapper sent can be drawn: only what is no map fails here.
-                    if let Ok(bodies) = scene.bodies(tile) {
-                        follower.tile(frames, tile, &bodies);
+                    if let Ok(instances) = scene.instances(tile) {
+                        subscriber.tile(frames, tile, &instances);
                     }
                     scene.count_packing(begun);
                 }
             }
             Update::Points(points) => {
-                if let Some(follower) = &mut follower {
-                    follower.points(frames, &points);
+                if let Some(subscriber) = &mut subscriber {
+                    subscriber.points(frames, &points);
                 }
-                show.tell(&json!({"kind": "changed", "map": 0, "points": scene.scanned(points)}));
+                show.broadcast(&json!({"kind": "changed", "map": 0, "points": scene.scanned(points)}));
             }
-            Update::News(news) => {
-                let done = news["done"] == true;
-                if let Some(follower) = &mut follower {
-                    follower.way(frames, &scene.way(), done);
+            Update::Status(status) => {
+                let done = status["done"] == true;
+                if let Some(subscriber) = &mut subscriber {
+                    subscriber.trajectory(frames, &scene.trajectory(), done);
                 }
                 if done {
                     show.complete();
                 }
-                show.tell(&news);
+                show.broadcast(&status);
             }
         }
     }

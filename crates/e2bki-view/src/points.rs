@@ -16,16 +16,16 @@ const OF_ALL: usize = 4_000_000;
 
 /// A point of a scan.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct ScanPoint {
     /// Relative to the tile's corner in x and y, metres.
     place: [f32; 3],
-    /// What the frame said it is.
+    /// Class given by the frame.
     pub(crate) label: u16,
-    /// Which frame it came with.
+    /// Index of its frame.
     pub(crate) frame: u32,
 }
 
-impl Seen {
+impl ScanPoint {
     /// World position, metres.
     pub(crate) fn at(&self, tile: Tile) -> [f64; 3] {
         let ([x, y], [dx, dy, z]) = (tile.corner(), self.place.map(f64::from));
@@ -34,15 +34,15 @@ impl Seen {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Heap {
+struct TilePoints {
     version: u32,
-    points: Vec<Seen>,
+    points: Vec<ScanPoint>,
 }
 
 /// Points of frames, to be shown beside a map.
 #[derive(Debug, Clone, Default)]
 pub struct RawPoints {
-    tiles: BTreeMap<Tile, Heap>,
+    tiles: BTreeMap<Tile, TilePoints>,
     frames: u32,
     total: usize,
     /// How often the points were halved.
@@ -63,7 +63,7 @@ pub(crate) fn sample(frame: &Frame<'_>, most: usize) -> Vec<([f64; 3], u16)> {
         .collect()
 }
 
-/// The class that a frame holds most likely of a point.
+/// The most likely class of a point.
 fn label(semantics: &Semantics<'_>, point: usize, points: usize) -> Option<u16> {
     let values = match semantics {
         Semantics::Labels(labels) => return labels.get(point).and_then(|label| u16::try_from(*label).ok()),
@@ -100,7 +100,7 @@ impl RawPoints {
             let tile = Tile::of(place[0], place[1]);
             let corner = tile.corner();
             let place = [place[0] - corner[0], place[1] - corner[1], place[2]].map(|v| v as f32);
-            self.tiles.entry(tile).or_default().points.push(Seen { place, label, frame: self.frames });
+            self.tiles.entry(tile).or_default().points.push(ScanPoint { place, label, frame: self.frames });
             self.total += 1;
             changed.insert(tile);
         }
@@ -130,7 +130,7 @@ impl RawPoints {
     }
 
     /// Points of a tile, with their version.
-    pub(crate) fn of(&self, tile: Tile) -> Option<(u32, Vec<Seen>)> {
+    pub(crate) fn of(&self, tile: Tile) -> Option<(u32, Vec<ScanPoint>)> {
         self.tiles.get(&tile).map(|heap| (heap.version, heap.points.clone()))
     }
 
@@ -139,7 +139,7 @@ impl RawPoints {
         self.frames
     }
 
-    /// What the page has to know of a tile.
+    /// A tile's entry for the page.
     pub(crate) fn entry(&self, tile: Tile) -> Option<Value> {
         let heap = self.tiles.get(&tile)?;
         let heights = heap.points.iter().map(|p| f64::from(p.place[2]));
@@ -148,7 +148,7 @@ impl RawPoints {
         Some(entry(tile, heap.version, heap.points.len(), heights))
     }
 
-    /// What the page has to know of all tiles.
+    /// Entries of all tiles for the page.
     pub(crate) fn entries(&self) -> Vec<Value> {
         self.tiles.keys().filter_map(|tile| self.entry(*tile)).collect()
     }

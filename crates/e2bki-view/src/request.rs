@@ -1,11 +1,11 @@
-//! What a browser may ask for. Anything else is answered with an error, never with a guess.
+//! Requests of the page. Anything else is answered with an error.
 
 use serde::Deserialize;
 
-use crate::pack::What;
+use crate::encode::Layer;
 
-/// Longest message that is read, bytes.
-pub(crate) const LONGEST: usize = 4096;
+/// Maximum size of a client's message, bytes.
+pub(crate) const MAX_MESSAGE: usize = 4096;
 
 /// A message of the page.
 #[derive(Debug, PartialEq, Deserialize)]
@@ -15,14 +15,14 @@ pub(crate) enum Request {
     Tile {
         /// Index of the map.
         map: usize,
-        /// Primitives or voxels.
-        what: What,
+        /// The layer.
+        what: Layer,
         /// Which tile.
         tile: [i32; 2],
     },
-    /// The belief at a place.
+    /// The belief at a position.
     Query {
-        /// Number that the answer carries.
+        /// Id, repeated in the answer.
         id: u32,
         /// Index of the map.
         map: usize,
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn only_known_requests_are_read() {
         let tile = r#"{"kind":"tile","map":0,"what":"voxels","tile":[-3,4]}"#;
-        assert_eq!(Request::read(tile), Ok(Request::Tile { map: 0, what: What::Voxels, tile: [-3, 4] }));
+        assert_eq!(Request::read(tile), Ok(Request::Tile { map: 0, what: Layer::Voxels, tile: [-3, 4] }));
         for bad in [
             "",
             "null",

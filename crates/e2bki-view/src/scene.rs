@@ -1,4 +1,4 @@
-//! One map to look at: whole, or as the snapshots that a running mapper sent.
+//! A scene: one map, static or as snapshots of a running mapper.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,24 +10,24 @@ use e2bki::{Beliefs, ClassSet, Config, Mapper, PrimitiveState, SemanticMapper, V
 use serde_json::{Value, json};
 
 use crate::answer::{answer, belief};
-use crate::body::{Body, bodies};
+use crate::cache::TileCache;
+use crate::encode::{self, Address, Layer};
 use crate::error::Result;
-use crate::live::Follow;
-use crate::pack::{self, Address, What};
-use crate::packed::Packed;
+use crate::instance::{Instance, instances};
+use crate::live::Subscriber;
 use crate::points::RawPoints;
 use crate::tile::{Tile, entry};
 
-/// What is known of a tile without packing it.
+/// Summary of a tile.
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct TileInfo {
     version: u32,
     count: usize,
     heights: [f64; 2],
 }
 
-impl Known {
-    /// Counts another thing at a place.
+impl TileInfo {
+    /// Counts an instance at a position.
     fn add(tiles: &mut BTreeMap<Tile, Self>, [x, y, z]: [f64; 3]) -> Tile {
         let tile = Tile::of(x, y);
         let known = tiles.entry(tile).or_insert(Self { version: 1, count: 0, heights: [z, z] });
@@ -37,7 +37,7 @@ impl Known {
     }
 }
 
-/// A tile of a growing map as it was at one moment: every primitive that reaches into it.
+/// Snapshot of a tile of a live map: every primitive that reaches into it.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) tile: Tile,
@@ -45,33 +45,33 @@ pub(crate) struct Snapshot {
     pub(crate) states: Vec<PrimitiveState>,
 }
 
-/// Tiles of a growing map that were packed, and the nanoseconds that took.
+/// Number of encoded tiles of a live map, and the nanoseconds spent.
 #[derive(Debug, Default)]
 struct Packing {
     tiles: AtomicU64,
     nanoseconds: AtomicU64,
 }
 
-/// A map of another method, which may go on elsewhere meanwhile.
+/// A map of another method, shared with its owner.
 type Shared = Arc<Mutex<Box<dyn SemanticMapper>>>;
 
 enum Content {
-    /// A map of primitives that does not change.
-    Whole { map: Box<Mapper>, packed: Packed },
-    /// What a running mapper sent so far.
-    Growing { config: Box<Config>, snapshots: Mutex<BTreeMap<Tile, Arc<Snapshot>>>, packing: Packing },
-    /// The voxels of another method, by tile, and itself to be asked.
-    Other { map: Shared, voxels: Voxels, places: BTreeMap<Tile, Vec<u32>> },
+    /// A static map of primitives.
+    Static { map: Box<Mapper>, packed: TileCache },
+    /// Snapshots of a running mapper.
+    Live { config: Box<Config>, snapshots: Mutex<BTreeMap<Tile, Arc<Snapshot>>>, packing: Packing },
+    /// The voxels of another method by tile, and the method itself for queries.
+    Voxels { map: Shared, voxels: Voxels, places: BTreeMap<Tile, Vec<u32>> },
 }
 
-/// A map to look at.
+/// A map in the viewer.
 pub struct Scene {
     name: String,
     classes: ClassSet,
     resolution: f64,
     frames: u64,
     content: Content,
-    tiles: Mutex<BTreeMap<Tile, Known>>,
+    tiles: Mutex<BTreeMap<Tile, TileInfo>>,
     points: Mutex<RawPoints>,
     trajectory: Mutex<Vec<[f64; 3]>>,
 }
@@ -82,26 +82,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Scene {
-    /// A map that does not change any more, with the places its sensor went through where they are known. Voxels have
-    /// the map's own resolution unless another is given.
+    /// A static map, with the sensor's trajectory if it is known. Voxels have the map's own resolution unless another is
+    /// given.
     pub fn of_map(name: impl Into<String>, map: Mapper, trajectory: Vec<[f64; 3]>, resolution: Option<f64>) -> Self {
         let mut tiles = BTreeMap::new();
         for primitive in map.primitives() {
-            Known::add(&mut tiles, primitive.mean());
+            TileInfo::add(&mut tiles, primitive.mean());
         }
         Self {
             name: name.into(),
             classes: map.classes().clone(),
             resolution: resolution.unwrap_or(map.config().views.resolution),
             frames: map.frames(),
-            content: Content::Whole { map: Box::new(map), packed: Packed::default() },
+            content: Content::Static { map: Box::new(map), packed: TileCache::default() },
             tiles: Mutex::new(tiles),
             points: Mutex::default(),
             trajectory: Mutex::new(trajectory),
         }
     }
 
-    /// The voxels of another method as they are now; beliefs are asked of the method itself.
+    /// The current voxels of another method; queries are answered by the method itself.
     pub fn of_voxels(name: impl Into<String>, map: Shared, trajectory: Vec<[f64; 3]>) -> Result<Self> {
         let (classes, voxels) = {
             let map = lock(&map);
@@ -110,104 +110,104 @@ impl Scene {
         let mut tiles = BTreeMap::new();
         let mut places: BTreeMap<Tile, Vec<u32>> = BTreeMap::new();
         for (i, center) in (0..).zip(&voxels.centers) {
-            places.entry(Known::add(&mut tiles, *center)).or_default().push(i);
+            places.entry(TileInfo::add(&mut tiles, *center)).or_default().push(i);
         }
         Ok(Self {
             name: name.into(),
             classes,
             resolution: voxels.resolution,
             frames: 0,
-            content: Content::Other { map, voxels, places },
+            content: Content::Voxels { map, voxels, places },
             tiles: Mutex::new(tiles),
             points: Mutex::default(),
             trajectory: Mutex::new(trajectory),
         })
     }
 
-    /// The same with the points of frames.
+    /// Adds the points of frames.
     #[must_use]
     pub fn with_points(mut self, points: RawPoints) -> Self {
         self.points = Mutex::new(points);
         self
     }
 
-    /// A map that a running mapper will fill.
-    pub(crate) fn growing(name: String, classes: ClassSet, config: Config) -> Self {
+    /// A live map, to be filled by a running mapper.
+    pub(crate) fn live(name: String, classes: ClassSet, config: Config) -> Self {
         let resolution = config.views.resolution;
         let (snapshots, packing) = (Mutex::default(), Packing::default());
-        let content = Content::Growing { config: Box::new(config), snapshots, packing };
+        let content = Content::Live { config: Box::new(config), snapshots, packing };
         let (tiles, points, trajectory) = (Mutex::default(), Mutex::default(), Mutex::default());
         Self { name, classes, resolution, frames: 0, content, tiles, points, trajectory }
     }
 
-    /// The tile's bytes for the page; nothing where the map has no such tile.
-    pub(crate) fn pack(&self, map: u8, tile: Tile, what: What) -> Result<Option<Bytes>> {
+    /// The encoded tile; `None` if the map has no such tile.
+    pub(crate) fn pack(&self, map: u8, tile: Tile, what: Layer) -> Result<Option<Bytes>> {
         let begun = Instant::now();
         let packed = self.packed(map, tile, what);
         self.count_packing(begun);
         packed
     }
 
-    /// Counts a tile of a growing map that was packed, or shown to a follower, since `begun`.
+    /// Counts a tile of a live map that was encoded, or sent to a subscriber, since `begun`.
     pub(crate) fn count_packing(&self, begun: Instant) {
-        if let Content::Growing { packing, .. } = &self.content {
+        if let Content::Live { packing, .. } = &self.content {
             packing.tiles.fetch_add(1, Ordering::Relaxed);
             packing.nanoseconds.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
         }
     }
 
-    /// How many tiles of a growing map were packed, and how long that took.
+    /// Number of encoded tiles of a live map, and the time spent.
     pub(crate) fn packing(&self) -> (u64, Duration) {
-        let Content::Growing { packing, .. } = &self.content else { return Default::default() };
+        let Content::Live { packing, .. } = &self.content else { return Default::default() };
         let nanoseconds = packing.nanoseconds.load(Ordering::Relaxed);
         (packing.tiles.load(Ordering::Relaxed), Duration::from_nanos(nanoseconds))
     }
 
-    fn packed(&self, map: u8, tile: Tile, what: What) -> Result<Option<Bytes>> {
-        if what == What::Points {
+    fn packed(&self, map: u8, tile: Tile, what: Layer) -> Result<Option<Bytes>> {
+        if what == Layer::Points {
             return Ok(self.pack_points(map, tile)?.map(Bytes::from));
         }
         let Some(known) = lock(&self.tiles).get(&tile).copied() else { return Ok(None) };
         let at = Address { map, tile, version: known.version };
         let (part, next_id) = match (&self.content, what) {
-            (Content::Other { voxels, places, .. }, _) => {
+            (Content::Voxels { voxels, places, .. }, _) => {
                 let listed = places.get(&tile).map_or(&[][..], Vec::as_slice);
-                return Ok((what == What::Voxels).then(|| pack::voxels(voxels, listed, known.heights, at).into()));
+                return Ok((what == Layer::Voxels).then(|| encode::voxels(voxels, listed, known.heights, at).into()));
             }
-            (Content::Whole { map: whole, packed }, What::Primitives) => {
-                let make = || pack::primitives(whole, known.heights, whole.next_id(), at);
+            (Content::Static { map: whole, packed }, Layer::Primitives) => {
+                let make = || encode::primitives(whole, known.heights, whole.next_id(), at);
                 return Ok(Some(packed.get(tile, make)));
             }
-            (Content::Whole { map: whole, .. }, _) => {
+            (Content::Static { map: whole, .. }, _) => {
                 let states = states_in(whole, tile, self.heights_around(tile));
                 (self.part(whole.config(), states, whole.next_id())?, 0)
             }
-            (Content::Growing { config, snapshots, .. }, _) => {
+            (Content::Live { config, snapshots, .. }, _) => {
                 let Some(snapshot) = lock(snapshots).get(&tile).cloned() else { return Ok(None) };
                 (self.part(config, snapshot.states.clone(), snapshot.next_id)?, snapshot.next_id)
             }
         };
-        let bytes = if what == What::Primitives {
-            pack::primitives(&part, known.heights, next_id, at)
+        let bytes = if what == Layer::Primitives {
+            encode::primitives(&part, known.heights, next_id, at)
         } else {
             let voxels = part.voxels(self.resolution)?;
             let all: Vec<u32> = (0..voxels.centers.len() as u32).collect();
-            pack::voxels(&voxels, &all, known.heights, at)
+            encode::voxels(&voxels, &all, known.heights, at)
         };
         Ok(Some(bytes.into()))
     }
 
-    /// Packs what a page asks for first before it does, as long as `wanted`.
+    /// Fills the cache with the tiles that a page requests first, while `wanted`.
     pub(crate) fn prepare(&self, map: u8, wanted: impl Fn() -> bool) {
-        let Content::Whole { packed, .. } = &self.content else { return };
+        let Content::Static { packed, .. } = &self.content else { return };
         let tiles: Vec<Tile> = lock(&self.tiles).keys().copied().collect();
         for tile in tiles.into_iter().take_while(|_| packed.has_room() && wanted()) {
-            // What cannot be packed says so when it is asked for.
-            drop(self.pack(map, tile, What::Primitives));
+            // An error is reported when the tile is requested.
+            drop(self.pack(map, tile, Layer::Primitives));
         }
     }
 
-    /// Between which heights the means lie of what may reach into a tile: that of the tile and of those around it.
+    /// Height range of the means of primitives that may reach into a tile: of the tile and its neighbours.
     fn heights_around(&self, Tile([x, y]): Tile) -> [f64; 2] {
         let tiles = lock(&self.tiles);
         let (from, to) = (x.saturating_sub(1), x.saturating_add(1));
@@ -228,37 +228,37 @@ impl Scene {
         let seen: Vec<_> = seen.iter().filter(|p| usize::from(p.label) < classes).map(|p| (*p, p.at(tile))).collect();
         let places: Vec<[f64; 3]> = seen.iter().map(|(_, place)| *place).collect();
         let beliefs = self.beliefs(tile, &places)?;
-        Ok(Some(pack::points(&seen, &beliefs, frames, Address { map, tile, version })))
+        Ok(Some(encode::points(&seen, &beliefs, frames, Address { map, tile, version })))
     }
 
-    /// Beliefs at places of a tile.
+    /// Beliefs at positions in a tile.
     fn beliefs(&self, tile: Tile, places: &[[f64; 3]]) -> Result<Beliefs> {
         Ok(match &self.content {
-            Content::Whole { map, .. } => map.query(places),
-            Content::Growing { .. } => self.part_at(tile)?.query(places),
-            Content::Other { map, .. } => lock(map).query(places)?,
+            Content::Static { map, .. } => map.query(places),
+            Content::Live { .. } => self.part_at(tile)?.query(places),
+            Content::Voxels { map, .. } => lock(map).query(places)?,
         })
     }
 
-    /// The belief at a place, with the primitives behind it where there are any.
+    /// The belief at a position, with the primitives behind it if there are any.
     pub(crate) fn answer(&self, at: [f64; 3]) -> Result<Value> {
         let tile = Tile::of(at[0], at[1]);
         Ok(match &self.content {
-            Content::Whole { map, .. } => answer(map, at),
-            Content::Growing { .. } => answer(&self.part_at(tile)?, at),
-            Content::Other { .. } => belief(&self.classes, &self.beliefs(tile, &[at])?, at),
+            Content::Static { map, .. } => answer(map, at),
+            Content::Live { .. } => answer(&self.part_at(tile)?, at),
+            Content::Voxels { .. } => belief(&self.classes, &self.beliefs(tile, &[at])?, at),
         })
     }
 
-    /// A small map of some primitives: beliefs that depend on no others are those of the whole.
+    /// A small map of some primitives: where no others reach, its beliefs are those of the whole map.
     fn part(&self, config: &Config, states: Vec<PrimitiveState>, next_id: u64) -> Result<Mapper> {
         let config = config.clone().with(|c| c.views.live_voxels = false);
         Ok(Mapper::restore(self.classes.clone(), config, 0, next_id, states)?)
     }
 
-    /// The part of a growing map that decides about a tile.
+    /// The part of a live map that reaches into a tile.
     fn part_at(&self, tile: Tile) -> Result<Mapper> {
-        let Content::Growing { config, snapshots, .. } = &self.content else {
+        let Content::Live { config, snapshots, .. } = &self.content else {
             return self.part(&Config::default(), Vec::new(), 0);
         };
         let snapshot = lock(snapshots).get(&tile).cloned();
@@ -266,76 +266,76 @@ impl Scene {
         self.part(config, states, next_id)
     }
 
-    /// The primitives of a tile as they are drawn; none where the map has no such tile, or has voxels instead.
-    pub(crate) fn bodies(&self, tile: Tile) -> Result<Vec<Body>> {
+    /// The instances of a tile; empty if the map has no such tile, or no primitives.
+    pub(crate) fn instances(&self, tile: Tile) -> Result<Vec<Instance>> {
         let Some(known) = lock(&self.tiles).get(&tile).copied() else { return Ok(Vec::new()) };
         Ok(match &self.content {
-            Content::Whole { map, .. } => bodies(map, tile, known.heights),
-            Content::Growing { .. } => bodies(&self.part_at(tile)?, tile, known.heights),
-            Content::Other { .. } => Vec::new(),
+            Content::Static { map, .. } => instances(map, tile, known.heights),
+            Content::Live { .. } => instances(&self.part_at(tile)?, tile, known.heights),
+            Content::Voxels { .. } => Vec::new(),
         })
     }
 
-    /// Where the sensor went.
-    pub(crate) fn way(&self) -> Vec<[f64; 3]> {
+    /// The sensor's trajectory.
+    pub(crate) fn trajectory(&self) -> Vec<[f64; 3]> {
         lock(&self.trajectory).clone()
     }
 
-    /// Tells somebody where the sensor went, and of every primitive.
-    pub fn tell(&self, follower: &mut dyn Follow) -> Result<()> {
+    /// Sends the trajectory and every tile to a subscriber.
+    pub fn send_to(&self, subscriber: &mut dyn Subscriber) -> Result<()> {
         let tiles: Vec<Tile> = lock(&self.tiles).keys().copied().collect();
-        follower.way(self.frames, &self.way(), true);
+        subscriber.trajectory(self.frames, &self.trajectory(), true);
         for tile in tiles {
-            follower.tile(self.frames, tile, &self.bodies(tile)?);
+            subscriber.tile(self.frames, tile, &self.instances(tile)?);
         }
         Ok(())
     }
 
-    /// Replaces a tile of a growing map; returns its entry for the page.
+    /// Replaces a tile of a live map; returns its entry for the page.
     pub(crate) fn replace(&self, snapshot: Snapshot) -> Value {
         let tile = snapshot.tile;
         let mut counted = BTreeMap::new();
         for mean in snapshot.states.iter().map(|state| state.sums.mean()).filter(|mean| tile.holds(*mean)) {
-            Known::add(&mut counted, mean);
+            TileInfo::add(&mut counted, mean);
         }
-        if let Content::Growing { snapshots, .. } = &self.content {
+        if let Content::Live { snapshots, .. } = &self.content {
             lock(snapshots).insert(tile, Arc::new(snapshot));
         }
         let mut tiles = lock(&self.tiles);
         let version = tiles.get(&tile).map_or(1, |known| known.version.wrapping_add(1));
-        let fresh = counted.remove(&tile).unwrap_or(Known { version, count: 0, heights: [0.0; 2] });
-        tiles.insert(tile, Known { version, ..fresh });
+        let fresh = counted.remove(&tile).unwrap_or(TileInfo { version, count: 0, heights: [0.0; 2] });
+        tiles.insert(tile, TileInfo { version, ..fresh });
         entry(tile, version, fresh.count, fresh.heights)
     }
 
-    /// More points of a running mapper; returns the entries of the tiles that changed.
+    /// Adds points of a running mapper; returns the entries of the changed tiles.
     pub(crate) fn scanned(&self, sample: Vec<([f64; 3], u16)>) -> Vec<Value> {
         let mut points = lock(&self.points);
         let changed = points.take(sample);
         changed.iter().filter_map(|tile| points.entry(*tile)).collect()
     }
 
-    /// The sensor is here now.
+    /// Appends a sensor position to the trajectory.
     pub(crate) fn moved(&self, place: [f64; 3]) {
         lock(&self.trajectory).push(place);
     }
 
-    /// All that the page has to know to begin.
+    /// The description that the page starts with.
     pub(crate) fn describe(&self) -> Value {
         let tiles: Vec<Value> =
             lock(&self.tiles).iter().map(|(tile, k)| entry(*tile, k.version, k.count, k.heights)).collect();
         let classes = self.classes.names().iter().zip(self.classes.colors());
         json!({
             "name": self.name, "frames": self.frames, "resolution": self.resolution,
-            "primitives": !matches!(self.content, Content::Other { .. }),
+            "primitives": !matches!(self.content, Content::Voxels { .. }),
             "classes": classes.map(|(name, color)| json!({"name": name, "color": color})).collect::<Vec<_>>(),
             "tiles": tiles, "points": lock(&self.points).entries(), "trajectory": *lock(&self.trajectory),
         })
     }
 }
 
-/// What every primitive holds that reaches into a tile. Heights are those between which means lie in it and around it: who reaches
-/// in from the side does so at the height of its mean too, as what is looked for are boxes.
+/// The states of all primitives that reach into a tile. `heights` is the range of means in the tile and its neighbours: the
+/// search is by bounding box, so a primitive that reaches in from the side is found at the height of its mean.
 pub(crate) fn states_in(map: &Mapper, tile: Tile, heights: [f64; 2]) -> Vec<PrimitiveState> {
     let (low, high) = tile.bounds(heights);
     map.primitives_reaching(low, high).iter().map(e2bki::Primitive::state).collect()

@@ -1,4 +1,4 @@
-//! The server: a page, its parts, and one WebSocket. It reads no files.
+//! The server: a page, its assets, and a WebSocket. It reads no files.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::thread::JoinHandle;
 
 use axum::Router;
 use axum::extract::{State, WebSocketUpgrade};
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::error::{Error, Result};
 use crate::guard::Guard;
-use crate::request::LONGEST;
-use crate::show::Show;
-use crate::{assets, session};
+use crate::request::MAX_MESSAGE;
+use crate::scenes::Scenes;
+use crate::{assets, connections, session};
 
 /// Ports tried after the first.
 const MORE_PORTS: u16 = 100;
@@ -37,8 +37,10 @@ impl Default for ServeOptions {
 
 #[derive(Clone)]
 struct Shared {
-    show: Arc<Show>,
+    show: Arc<Scenes>,
     guard: Arc<Guard>,
+    /// WebSockets that may still be opened.
+    free: Arc<Semaphore>,
 }
 
 /// A running server; it ends when this is dropped.
@@ -51,7 +53,7 @@ pub struct Server {
 
 impl Server {
     /// Starts serving on a thread of its own.
-    pub fn start(options: &ServeOptions, show: Arc<Show>) -> Result<Self> {
+    pub fn start(options: &ServeOptions, show: Arc<Scenes>) -> Result<Self> {
         let failed = |e: std::io::Error| Error::Start(e.to_string());
         let listener = bind(options)?;
         let address = listener.local_addr().map_err(failed)?;
@@ -60,12 +62,13 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
-            // Packing a tile uses all cores already.
+            // Encoding a tile uses all cores already.
             .max_blocking_threads(4)
             .build()
             .map_err(failed)?;
         let (stop, mut stopped) = watch::channel(false);
-        let router = router(Shared { show: show.clone(), guard: guard.clone() });
+        let free = Arc::new(Semaphore::new(connections::MAX_CLIENTS));
+        let router = router(Shared { show: show.clone(), guard: guard.clone(), free });
         std::thread::Builder::new()
             .name("e2bki-pack".into())
             .spawn({
@@ -79,7 +82,7 @@ impl Server {
                 runtime.block_on(async move {
                     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
                     tokio::select! {
-                        _ = axum::serve(listener, router) => {}
+                        () = connections::serve(listener, router) => {}
                         _ = stopped.changed() => {}
                     }
                 });
@@ -94,7 +97,7 @@ impl Server {
         self.address
     }
 
-    /// What to open in a browser, with the token where one is needed.
+    /// The URL to open in a browser, with the token if one is needed.
     pub fn url(&self) -> String {
         match &self.guard.token {
             Some(token) => format!("http://{}/?token={token}", self.address),
@@ -137,15 +140,19 @@ fn router(shared: Shared) -> Router {
     Router::new().route("/ws", get(socket)).fallback(page).with_state(shared)
 }
 
-/// The page and its parts; the page itself only for whom it may show something.
-async fn page(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Response {
+/// The page and its assets; the page itself only for authorised clients.
+async fn page(State(shared): State<Shared>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path();
     if path == "/" && !shared.guard.admits(&uri, &headers) {
         return refusal();
     }
     let Some((kind, contents)) = assets::find(path) else {
-        return (StatusCode::NOT_FOUND, "there is nothing of this name\n").into_response();
+        return (StatusCode::NOT_FOUND, "not found\n").into_response();
     };
+    if method != Method::GET && method != Method::HEAD {
+        let allowed = [(header::ALLOW, "GET, HEAD")];
+        return (StatusCode::METHOD_NOT_ALLOWED, allowed, "only GET and HEAD are served\n").into_response();
+    }
     let head = [
         (header::CONTENT_TYPE, kind),
         (header::CACHE_CONTROL, "no-cache"),
@@ -169,15 +176,23 @@ async fn socket(
         return refusal();
     }
     match upgrade {
-        Ok(upgrade) => upgrade
-            .max_message_size(LONGEST)
-            .max_frame_size(LONGEST)
-            .on_upgrade(move |socket| session::run(socket, shared.show)),
+        Ok(upgrade) => {
+            let Ok(place) = shared.free.try_acquire_owned() else { return full() };
+            upgrade.max_message_size(MAX_MESSAGE).max_frame_size(MAX_MESSAGE).on_upgrade(move |socket| async move {
+                session::run(socket, shared.show).await;
+                drop(place);
+            })
+        }
         Err(rejection) => rejection.into_response(),
     }
 }
 
 fn refusal() -> Response {
-    let why = "this viewer is for whoever has the address that `e2bki view` printed, with its token\n";
+    let why = "open the address that `e2bki view` printed, including its token\n";
     (StatusCode::FORBIDDEN, why).into_response()
+}
+
+fn full() -> Response {
+    let why = format!("{} pages are open already; close one of them\n", connections::MAX_CLIENTS);
+    (StatusCode::SERVICE_UNAVAILABLE, why).into_response()
 }

@@ -1,6 +1,7 @@
-//! One browser: what it asks for is answered, what is new it is told.
+//! One client: answers its requests and sends it events.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::extract::ws::{Message, WebSocket};
 use serde_json::json;
@@ -8,93 +9,114 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::request::Request;
-use crate::show::Show;
+use crate::scenes::Scenes;
 use crate::tile::Tile;
 
-/// Requests of one browser that may be under way; it asks for more when it has these. Who sends more is disconnected.
-const UNDER_WAY: usize = 64;
-/// Tiles of one browser that are packed at the same time.
-const PACKED_AT_ONCE: usize = 2;
+/// Maximum number of pending requests of a client. One that sends more is disconnected.
+const MAX_PENDING: usize = 64;
+/// Tiles of one client that are encoded at the same time.
+const MAX_ENCODING: usize = 2;
+/// Time limit for sending a message: a client that does not read for so long is disconnected.
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
+/// Interval of pings, and silence after which a client is taken to be gone.
+const PING: Duration = Duration::from_secs(30);
+const SILENCE: Duration = Duration::from_secs(120);
 
-/// Talks to a browser until it leaves.
-pub(crate) async fn run(mut socket: WebSocket, show: Arc<Show>) {
-    let mut watch = show.watch();
-    let (outbox, mut ready) = mpsc::channel::<Message>(UNDER_WAY);
-    let workers = Arc::new(Semaphore::new(PACKED_AT_ONCE));
-    if socket.send(Message::Text(show.hello().into())).await.is_err() {
+/// Serves a client until it leaves.
+pub(crate) async fn run(mut socket: WebSocket, show: Arc<Scenes>) {
+    let mut subscription = show.subscribe();
+    let (outbox, mut ready) = mpsc::channel::<Message>(MAX_PENDING);
+    let workers = Arc::new(Semaphore::new(MAX_ENCODING));
+    if !send(&mut socket, Message::Text(show.hello().into())).await {
         return;
     }
-    let mut under_way = 0;
+    let mut ping = tokio::time::interval_at(tokio::time::Instant::now() + PING, PING);
+    let mut heard = Instant::now();
+    let mut pending = 0;
     loop {
         let message = tokio::select! {
-            received = socket.recv() => match received {
-                Some(Ok(Message::Text(text))) => match Request::read(&text) {
-                    Ok(_) if under_way >= UNDER_WAY => return,
-                    Ok(request) => {
-                        under_way += 1;
-                        work(request, show.clone(), outbox.clone(), workers.clone());
-                        continue;
-                    }
-                    Err(what) => complaint(&what),
-                },
-                Some(Ok(Message::Binary(_))) => complaint("requests are text"),
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
-            },
+            received = socket.recv() => {
+                heard = Instant::now();
+                match received {
+                    Some(Ok(Message::Text(text))) => match Request::read(&text) {
+                        Ok(_) if pending >= MAX_PENDING => return,
+                        Ok(request) => {
+                            pending += 1;
+                            work(request, show.clone(), outbox.clone(), workers.clone());
+                            continue;
+                        }
+                        Err(what) => error_message(&what),
+                    },
+                    Some(Ok(Message::Binary(_))) => error_message("requests are text"),
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                }
+            }
             Some(message) = ready.recv() => {
-                under_way -= 1;
+                pending -= 1;
                 message
             }
-            news = watch.news.recv() => match news {
-                Ok(news) => Message::Text((*news).into()),
-                // Too slow for single news: begin anew.
+            event = subscription.events.recv() => match event {
+                Ok(event) => Message::Text((*event).into()),
+                // Too slow for single events: start over.
                 Err(RecvError::Lagged(_)) => Message::Text(show.hello().into()),
                 Err(RecvError::Closed) => return,
             },
+            _ = ping.tick() => {
+                if heard.elapsed() > SILENCE {
+                    return;
+                }
+                Message::Ping(Default::default())
+            }
         };
-        if socket.send(message).await.is_err() {
+        if !send(&mut socket, message).await {
             return;
         }
     }
 }
 
+/// Sends a message; false if the client is gone or does not read.
+async fn send(socket: &mut WebSocket, message: Message) -> bool {
+    matches!(tokio::time::timeout(SEND_TIMEOUT, socket.send(message)).await, Ok(Ok(())))
+}
+
 /// Answers a request on another thread. Every request has exactly one answer.
-fn work(request: Request, show: Arc<Show>, outbox: mpsc::Sender<Message>, workers: Arc<Semaphore>) {
+fn work(request: Request, show: Arc<Scenes>, outbox: mpsc::Sender<Message>, workers: Arc<Semaphore>) {
     tokio::spawn(async move {
         let is_tile = matches!(request, Request::Tile { .. });
         // A click does not queue behind tiles.
         let permit = if is_tile { workers.acquire_owned().await.ok() } else { None };
         let done = tokio::task::spawn_blocking(move || reply(&request, &show)).await;
         drop(permit);
-        let message = done.unwrap_or_else(|e| complaint(&format!("this request failed: {e}")));
-        // A browser that left needs no answer.
+        let message = done.unwrap_or_else(|e| error_message(&format!("this request failed: {e}")));
+        // A client that left needs no answer.
         drop(outbox.send(message).await);
     });
 }
 
-fn reply(request: &Request, show: &Show) -> Message {
+fn reply(request: &Request, show: &Scenes) -> Message {
     let map = match request {
         Request::Tile { map, .. } | Request::Query { map, .. } => *map,
     };
-    let Some(scene) = show.scene(map) else { return complaint(&format!("there is no map {map}")) };
+    let Some(scene) = show.scene(map) else { return error_message(&format!("there is no map {map}")) };
     match request {
         Request::Tile { what, tile, .. } => match scene.pack(map as u8, Tile(*tile), *what) {
             Ok(Some(bytes)) => Message::Binary(bytes),
             Ok(None) => {
                 Message::Text(json!({"kind": "missing", "map": map, "what": what, "tile": tile}).to_string().into())
             }
-            Err(error) => complaint(&error.to_string()),
+            Err(error) => error_message(&error.to_string()),
         },
         Request::Query { id, at, .. } => match scene.answer(*at) {
             Ok(belief) => {
                 let answer = json!({"kind": "answer", "id": id, "map": map, "belief": belief});
                 Message::Text(answer.to_string().into())
             }
-            Err(error) => complaint(&error.to_string()),
+            Err(error) => error_message(&error.to_string()),
         },
     }
 }
 
-fn complaint(what: &str) -> Message {
+fn error_message(what: &str) -> Message {
     Message::Text(json!({"kind": "error", "what": what}).to_string().into())
 }

@@ -1,4 +1,4 @@
-//! Tiles: squares of the ground in which a map is sent to the browser.
+//! Tiles: squares of the ground, the unit in which a map is sent to the browser.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ impl Tile {
     }
 }
 
-/// What the page has to know of a tile: x, y, version, how much it holds, lowest and highest of it.
+/// A tile's entry for the page: x, y, version, count, lowest and highest z.
 pub(crate) fn entry(tile: Tile, version: u32, count: usize, heights: [f64; 2]) -> Value {
     json!([tile.0[0], tile.0[1], version, count, heights[0], heights[1]])
 }

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use common::{Browser, insert, new_map};
-use e2bki_view::{Body, Follow, Publisher, Scene, ServeOptions, Server, Show, Tile};
+use e2bki_view::{Instance, Publisher, Scene, Scenes, ServeOptions, Server, Subscriber, Tile};
 use serde_json::{Value, json};
 
 fn start() -> (e2bki::Mapper, Server, Publisher) {
     let map = new_map();
-    let show = Show::growing("run", map.classes().clone(), map.config().clone());
+    let show = Scenes::live("run", map.classes().clone(), map.config().clone());
     let server = Server::start(&ServeOptions { port: 0, ..ServeOptions::default() }, show.clone()).unwrap();
     (map, server, Publisher::new(show).unwrap())
 }
@@ -21,19 +21,19 @@ fn start() -> (e2bki::Mapper, Server, Publisher) {
 /// What the last call said of every tile, and of the rest how much.
 #[derive(Default)]
 struct Seen {
-    tiles: BTreeMap<Tile, Vec<Body>>,
+    tiles: BTreeMap<Tile, Vec<Instance>>,
     points: usize,
     way: Vec<[f64; 3]>,
     frames: u64,
 }
 
-struct Follower(Arc<Mutex<Seen>>);
+struct Recorder(Arc<Mutex<Seen>>);
 
-impl Follow for Follower {
-    fn tile(&mut self, frames: u64, tile: Tile, bodies: &[Body]) {
+impl Subscriber for Recorder {
+    fn tile(&mut self, frames: u64, tile: Tile, instances: &[Instance]) {
         let mut seen = self.0.lock().unwrap();
-        assert!(frames >= seen.frames && bodies.iter().all(|body| tile.holds(body.center)));
-        seen.tiles.insert(tile, bodies.to_vec());
+        assert!(frames >= seen.frames && instances.iter().all(|instance| tile.holds(instance.center)));
+        seen.tiles.insert(tile, instances.to_vec());
         seen.frames = frames;
     }
 
@@ -41,17 +41,17 @@ impl Follow for Follower {
         self.0.lock().unwrap().points += points.len();
     }
 
-    fn way(&mut self, _: u64, places: &[[f64; 3]], _: bool) {
+    fn trajectory(&mut self, _: u64, places: &[[f64; 3]], _: bool) {
         self.0.lock().unwrap().way = places.to_vec();
     }
 }
 
 #[test]
-fn a_follower_has_the_whole_map_without_any_browser() {
+fn a_subscriber_has_the_whole_map_without_any_browser() {
     let mut map = new_map();
-    let show = Show::growing("run", map.classes().clone(), map.config().clone());
+    let show = Scenes::live("run", map.classes().clone(), map.config().clone());
     let seen = Arc::new(Mutex::new(Seen::default()));
-    let mut publisher = Publisher::followed(show, Box::new(Follower(seen.clone()))).unwrap();
+    let mut publisher = Publisher::with_subscriber(show, Box::new(Recorder(seen.clone()))).unwrap();
     for i in 0..6 {
         insert(&mut map, i, |map, frame| publisher.frame(map, frame));
     }
@@ -60,19 +60,19 @@ fn a_follower_has_the_whole_map_without_any_browser() {
     std::mem::swap(&mut *seen.lock().unwrap(), &mut again);
     assert_eq!((again.frames, again.way.len()), (6, 6));
     assert!(again.points > 0, "the first frame is due at once");
-    let mut bodies: Vec<Body> = again.tiles.into_values().flatten().collect();
-    bodies.sort_by_key(|body| body.id);
+    let mut instances: Vec<Instance> = again.tiles.into_values().flatten().collect();
+    instances.sort_by_key(|instance| instance.id);
     let mut expected: Vec<_> = map.primitives().map(|p| (p.id(), p.mean(), p.label())).collect();
     expected.sort_by_key(|(id, ..)| *id);
-    assert_eq!(bodies.iter().map(|b| (b.id, b.center, b.label)).collect::<Vec<_>>(), expected);
-    for body in &bodies {
-        assert_eq!(body.belief, map.query(&[body.center]).get(0));
+    assert_eq!(instances.iter().map(|b| (b.id, b.center, b.label)).collect::<Vec<_>>(), expected);
+    for instance in &instances {
+        assert_eq!(instance.belief, map.query(&[instance.center]).get(0));
     }
     // A map that does not change any more says the same.
-    Scene::of_map("whole", map, Vec::new(), None).tell(&mut Follower(seen.clone())).unwrap();
-    let mut whole: Vec<Body> = seen.lock().unwrap().tiles.values().flatten().copied().collect();
-    whole.sort_by_key(|body| body.id);
-    assert_eq!(whole, bodies);
+    Scene::of_map("whole", map, Vec::new(), None).send_to(&mut Recorder(seen.clone())).unwrap();
+    let mut whole: Vec<Instance> = seen.lock().unwrap().tiles.values().flatten().copied().collect();
+    whole.sort_by_key(|instance| instance.id);
+    assert_eq!(whole, instances);
 }
 
 #[test]
@@ -151,7 +151,9 @@ fn points_of_nonsense_do_not_mark_the_world() {
     };
     map.insert(&frame).unwrap();
     publisher.frame(&map, &frame);
-    assert!(publisher.finish(&map).sent <= 4096);
+    // What the map dropped is not announced; what it took lies in a tile and reaches into those around it at most.
+    let most = 9 * map.len() as u64;
+    assert!(publisher.finish(&map).sent <= most);
 }
 
 #[test]
@@ -173,4 +175,59 @@ fn the_end_is_told_however_full_the_channel_is() {
         news["done"] == true
     });
     assert!(told.is_some());
+}
+
+#[test]
+fn a_primitive_that_is_pruned_far_away_leaves_the_page() {
+    let mut config = e2bki::Config::default();
+    config.refinement.prune = true;
+    config.refinement.consistency_radius = 20.0;
+    let mut map = e2bki::Mapper::new(e2bki::ClassSet::from_names(["road", "wall"]).unwrap(), config).unwrap();
+    let scenes = Scenes::live("run", map.classes().clone(), map.config().clone());
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let mut publisher = Publisher::with_subscriber(scenes, Box::new(Recorder(seen.clone()))).unwrap();
+    let see = |map: &mut e2bki::Mapper, publisher: &mut Publisher, sensor: [f64; 3], offset: [f32; 3], label: u32| {
+        let points: Vec<[f32; 3]> = (0..27).map(|i| [i % 3, i / 3 % 3, i / 9].map(|v| v as f32 * 0.05)).collect();
+        let points: Vec<[f32; 3]> = points.iter().map(|p| std::array::from_fn(|i| p[i] + offset[i])).collect();
+        let (labels, world_from_sensor) = (vec![label; 27], e2bki::Pose::from_translation(sensor).unwrap());
+        let semantics = e2bki::Semantics::Labels(&labels);
+        let frame = e2bki::Frame { points: &points, semantics, world_from_sensor };
+        map.insert(&frame).unwrap();
+        publisher.frame(map, &frame);
+    };
+    // Seen from 40 m away, in tile (0, 0).
+    see(&mut map, &mut publisher, [50.0, 10.0, 0.0], [-40.0, 0.0, 0.1], 0);
+    publisher.flush(&map);
+    assert!(map.primitives().any(|p| p.label() == 0));
+    // Another class seen from 2 m away, 15 m from there, in tile (-1, 0).
+    see(&mut map, &mut publisher, [-5.0, 8.0, 0.0], [0.0, 2.0, 0.1], 1);
+    assert!(map.primitives().all(|p| p.label() == 1), "the far one is pruned");
+    publisher.finish(&map);
+    let tiles = &seen.lock().unwrap().tiles;
+    assert_eq!(tiles.get(&Tile([0, 0])).map(Vec::len), Some(0), "it is still on the page");
+    assert_eq!(tiles.values().map(Vec::len).sum::<usize>(), map.len());
+}
+
+#[test]
+fn what_a_map_has_put_away_is_not_shown_any_more() {
+    let mut map = new_map();
+    let scenes = Scenes::live("run", map.classes().clone(), map.config().clone());
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let mut publisher = Publisher::with_subscriber(scenes, Box::new(Recorder(seen.clone()))).unwrap();
+    for i in [0, 1, 900, 901] {
+        insert(&mut map, i, |map, frame| publisher.frame(map, frame));
+    }
+    publisher.flush(&map);
+    let shown = || seen.lock().unwrap().tiles.values().map(Vec::len).sum::<usize>();
+    let begun = std::time::Instant::now();
+    while shown() < map.len() {
+        assert!(begun.elapsed().as_secs() < 60);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let last = map.primitives().last().unwrap().mean();
+    let gone = map.remove_outside(last.map(|v| v - 60.0), last.map(|v| v + 60.0));
+    assert!(gone > map.len() / 4, "{gone} of {}", map.len());
+    insert(&mut map, 902, |map, frame| publisher.frame(map, frame));
+    publisher.finish(&map);
+    assert_eq!(shown(), map.len());
 }

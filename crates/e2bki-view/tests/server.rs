@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 
 use common::{Browser, get, map, status};
 use e2bki::SemanticMapper;
-use e2bki_view::{RawPoints, Scene, ServeOptions, Server, Show};
+use e2bki_view::{RawPoints, Scene, Scenes, ServeOptions, Server};
 use serde_json::json;
 
 fn serve() -> Server {
-    let show = Show::of_maps(vec![Scene::of_map("small", map(4), vec![[0.0; 3], [1.0, 0.0, 0.0]], None)]);
+    let show = Scenes::of_maps(vec![Scene::of_map("small", map(4), vec![[0.0; 3], [1.0, 0.0, 0.0]], None)]);
     Server::start(&ServeOptions { port: 0, ..ServeOptions::default() }, show).unwrap()
 }
 
@@ -131,7 +131,7 @@ fn another_method_is_shown_by_its_voxels_with_the_points_of_its_frames() {
     let other: Box<dyn SemanticMapper> = Box::new(map(3));
     let scene = Scene::of_voxels("other", Arc::new(Mutex::new(other)), Vec::new()).unwrap().with_points(points);
     let options = ServeOptions { port: 0, ..ServeOptions::default() };
-    let server = Server::start(&options, Show::of_maps(vec![scene])).unwrap();
+    let server = Server::start(&options, Scenes::of_maps(vec![scene])).unwrap();
     let mut browser = Browser::open(server.address());
     let about = browser.hello["maps"][0].clone();
     assert_eq!(about["primitives"], false);
@@ -198,7 +198,7 @@ fn hostile_messages_are_answered_or_end_the_connection_and_nothing_more() {
 
 #[test]
 fn beyond_loopback_the_token_is_needed() {
-    let show = Show::of_maps(vec![Scene::of_map("small", map(1), Vec::new(), None)]);
+    let show = Scenes::of_maps(vec![Scene::of_map("small", map(1), Vec::new(), None)]);
     let options = ServeOptions { host: Ipv4Addr::UNSPECIFIED.into(), port: 0 };
     let server = Server::start(&options, show).unwrap();
     let at = (Ipv4Addr::LOCALHOST, server.address().port()).into();
@@ -216,11 +216,11 @@ fn beyond_loopback_the_token_is_needed() {
 fn a_taken_port_gives_the_next_free_one() {
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = taken.local_addr().unwrap().port();
-    let show = Show::of_maps(vec![Scene::of_map("small", map(1), Vec::new(), None)]);
+    let show = Scenes::of_maps(vec![Scene::of_map("small", map(1), Vec::new(), None)]);
     let server = Server::start(&ServeOptions { port, ..ServeOptions::default() }, show).unwrap();
     assert!(server.address().port() > port);
     let host = [203, 0, 113, 1].into();
-    let show = Show::of_maps(Vec::new());
+    let show = Scenes::of_maps(Vec::new());
     let nowhere = Server::start(&ServeOptions { host, port: 0 }, show).err().expect("not our address");
     assert!(nowhere.to_string().contains("203.0.113.1") && nowhere.to_string().contains("--host"), "{nowhere}");
 }

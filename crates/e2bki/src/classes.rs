@@ -17,6 +17,7 @@ pub const MAX_CLASSES: usize = 1024;
 pub struct ClassSet {
     names: Vec<String>,
     colors: Vec<[u8; 3]>,
+    movable: Vec<bool>,
 }
 
 impl ClassSet {
@@ -34,7 +35,8 @@ impl ClassSet {
                 return Err(Error::Classes(format!("classes {first} and {i} are both named `{name}`")));
             }
         }
-        Ok(Self { names, colors })
+        let movable = names.iter().map(|name| sounds_movable(name)).collect();
+        Ok(Self { names, colors, movable })
     }
 
     /// Classes with names only; colours are spread around the colour circle.
@@ -62,10 +64,72 @@ impl ClassSet {
         &self.colors
     }
 
+    /// Whether things of a class can move: vehicles, persons and animals by their names, unless
+    /// [`Self::with_movable`] says otherwise.
+    pub fn is_movable(&self, class: usize) -> bool {
+        self.movable.get(class).copied().unwrap_or(false)
+    }
+
+    /// The same classes, of which exactly those named can move.
+    pub fn with_movable<S: AsRef<str>>(mut self, movable: &[S]) -> Result<Self> {
+        self.movable.fill(false);
+        for name in movable {
+            let Some(class) = self.find(name.as_ref()) else {
+                return Err(Error::Classes(format!("there is no class `{}` that could move", name.as_ref())));
+            };
+            self.movable[class] = true;
+        }
+        Ok(self)
+    }
+
+    /// Whether classes of that name can move unless told otherwise.
+    pub fn is_movable_by_name(name: &str) -> bool {
+        sounds_movable(name)
+    }
+
     /// Id of the class of that name.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|other| other == name)
     }
+}
+
+/// Words in the names of classes whose things can move.
+const MOVABLE: [&str; 30] = [
+    "animal",
+    "bicycle",
+    "bicyclist",
+    "bike",
+    "bus",
+    "car",
+    "caravan",
+    "cars",
+    "cat",
+    "cyclist",
+    "dog",
+    "human",
+    "humans",
+    "motorbike",
+    "motorcycle",
+    "motorcyclist",
+    "moving",
+    "pedestrian",
+    "pedestrians",
+    "people",
+    "person",
+    "persons",
+    "rider",
+    "trailer",
+    "train",
+    "tram",
+    "truck",
+    "van",
+    "vehicle",
+    "vehicles",
+];
+
+fn sounds_movable(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    lower.split(|c: char| !c.is_alphanumeric()).any(|word| MOVABLE.contains(&word))
 }
 
 /// Hues at multiples of the golden angle, so that neighbours in id differ in colour.
@@ -91,5 +155,16 @@ mod tests {
         assert!(twice.contains("0 and 2") && twice.contains('a'), "{twice}");
         assert!(ClassSet::from_names(["a", " "]).is_err());
         assert!(ClassSet::from_names((0..1025).map(|i| i.to_string())).is_err());
+    }
+
+    #[test]
+    fn classes_that_can_move_are_known_by_name_or_named() {
+        let classes =
+            ClassSet::from_names(["road", "Car", "other-vehicle", "moving person", "carpet", "shelf"]).unwrap();
+        let movable = |classes: &ClassSet| (0..6).map(|class| classes.is_movable(class)).collect::<Vec<_>>();
+        assert_eq!(movable(&classes), [false, true, true, true, false, false]);
+        let named = classes.clone().with_movable(&["shelf"]).unwrap();
+        assert_eq!(movable(&named), [false, false, false, false, false, true]);
+        assert!(classes.with_movable(&["boat"]).unwrap_err().to_string().contains("boat"));
     }
 }

@@ -13,12 +13,14 @@
 //! The library touches no files and keeps no globals; the same input gives the same bytes at any number of threads.
 //! See [`Mapper`] for an example.
 
+mod changes;
 mod classes;
 pub mod cluster;
 pub mod config;
 mod context;
 mod error;
 mod fold;
+mod footprint;
 pub mod free;
 mod fuse;
 mod gate;
@@ -40,6 +42,7 @@ mod state;
 mod timings;
 mod view;
 
+pub use changes::{BlockChange, Changes, Moment};
 pub use classes::{ClassSet, MAX_CLASSES};
 pub use config::Config;
 pub use error::{Error, Result};
@@ -51,6 +54,6 @@ pub use method::SemanticMapper;
 pub use outputs::{BirdsEye, ByteSize, Primitive};
 pub use pose::{Pose, WORLD_LIMIT_M};
 pub use prepare::Prepared;
-pub use state::{PrimitiveState, Restoring};
+pub use state::{MAX_COUNT, PrimitiveState, Restoring};
 pub use timings::Timings;
 pub use view::{Belief, Beliefs, Cells, LiveVoxel, Voxels};

@@ -6,12 +6,19 @@ use crate::classes::ClassSet;
 use crate::config::{Config, Posterior};
 use crate::error::{Error, Result};
 use crate::fold::fold;
+use crate::free::{Counters, Existence, FreeSpace};
 use crate::input::{Frame, FrameReport};
-use crate::map::{Batch, PrimitiveSet, Recipe};
+use crate::map::{Batch, ChangeLog, PrimitiveSet, Recipe};
+use crate::pose::Pose;
 use crate::prepare::Prepared;
 use crate::refine::refine;
 use crate::timings::timed;
 use crate::view::{Accumulated, LiveGrid, Terms, Work};
+
+/// More threads than this bring nothing but their stacks: a few for each processor, and enough everywhere to try things out.
+fn most_threads() -> usize {
+    4 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get).max(4)
+}
 
 /// A semantic map and everything that keeps it: insert frames, ask for beliefs.
 ///
@@ -42,6 +49,8 @@ pub struct Mapper {
     pub(crate) live: Option<LiveGrid>,
     pub(crate) accumulated: Option<Accumulated>,
     pub(crate) frames: u64,
+    pub(crate) log: ChangeLog,
+    pub(crate) free: Option<FreeSpace>,
     pool: Option<Arc<rayon::ThreadPool>>,
 }
 
@@ -59,13 +68,14 @@ impl Mapper {
             0 => None,
             threads => Some(Arc::new(
                 rayon::ThreadPoolBuilder::new()
-                    .num_threads(threads)
+                    .num_threads(threads.min(most_threads()))
                     .build()
                     .map_err(|e| Error::Unsupported(format!("cannot start {threads} threads: {e}")))?,
             )),
         };
         let set = PrimitiveSet::new(classes.len(), Recipe::solid(&config));
-        Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, pool })
+        let free = config.free_space.enabled.then(FreeSpace::default);
+        Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, log: ChangeLog::default(), free, pool })
     }
 
     /// Adds a frame. On an error the map is unchanged.
@@ -110,7 +120,7 @@ impl Mapper {
         prepared: Prepared,
         next: &Frame<'_>,
     ) -> (Result<FrameReport>, Result<Prepared>) {
-        let (classes, number, config) = (self.classes.len(), self.frames + 1, self.config.clone());
+        let (classes, number, config) = (self.classes.len(), self.frames.saturating_add(1), self.config.clone());
         self.run_mut(|map| {
             let ready = || next.check(classes).and_then(|()| Prepared::new(next, classes, number, &config));
             rayon::join(|| map.insert_here(prepared), ready)
@@ -120,8 +130,13 @@ impl Mapper {
     /// Steps 5 to 7; for 1 to 4 see `prepare.rs`.
     fn insert_here(&mut self, prepared: Prepared) -> Result<FrameReport> {
         prepared.check(self.classes.len())?;
-        let Prepared { batch, rows, mut report, .. } = prepared;
+        self.check_counts(1, prepared.rows.len())?;
+        let Prepared { batch, rows, mut report, looked, .. } = prepared;
         let config = &self.config;
+        // First, because it alone can fail.
+        if let Some((free, looked)) = self.free.as_mut().zip(looked) {
+            report.free_space = Some(free.count(looked)?);
+        }
         let mut time = report.timings;
 
         // 5. Insert: the primitives go to the blocks of the map.
@@ -146,6 +161,7 @@ impl Mapper {
 
     fn update_views(&mut self, frame: Option<(&Batch, &[usize])>) -> Work {
         let stale = self.set.take_stale();
+        self.log.note(&stale);
         if let Some(live) = &mut self.live {
             return live.refresh(&self.set, &stale);
         }
@@ -153,6 +169,7 @@ impl Mapper {
             (Some(accumulated), Some((batch, rows))) => {
                 let mut alone = PrimitiveSet::new(self.classes.len(), *self.set.recipe());
                 alone.insert(batch, rows.iter().copied());
+                self.log.note_more(&alone.take_stale(), false);
                 Work { voxels: accumulated.add(&alone), kernel_values: 0 }
             }
             _ => Work::default(),
@@ -171,6 +188,10 @@ impl Mapper {
         }
         if self.accumulated.is_some() || other.accumulated.is_some() {
             return Err(Error::Merge("an accumulated posterior cannot be taken apart again".into()));
+        }
+        self.check_counts(other.frames, other.set.len())?;
+        if let Some((mine, theirs)) = self.free.as_mut().zip(other.free.as_ref()) {
+            mine.counters.merge(&theirs.counters)?;
         }
         let batch = other.set.to_batch();
         let rows: Vec<usize> = (0..batch.cores.len()).collect();
@@ -194,6 +215,9 @@ impl Mapper {
     /// Forgets every primitive whose mean lies outside of a box, for a map that moves along with its robot; returns
     /// how many.
     pub fn remove_outside(&mut self, low: [f64; 3], high: [f64; 3]) -> usize {
+        if let Some(free) = &mut self.free {
+            free.counters.keep_inside(low, high);
+        }
         self.take_outside(low, high).len()
     }
 
@@ -208,6 +232,32 @@ impl Mapper {
     /// Brings the voxel view up to date after a change that was not a frame.
     pub(crate) fn refresh(&mut self) {
         self.update_views(None);
+    }
+
+    /// What was seen and seen through, if `free_space.enabled`.
+    pub fn free_space(&self) -> Option<&Counters> {
+        self.free.as_ref().map(|free| &free.counters)
+    }
+
+    /// Puts counters in place of those the map has, as from a file. Without effect unless `free_space.enabled`.
+    pub fn set_free_space(&mut self, counters: Counters) {
+        if let Some(free) = &mut self.free {
+            free.counters = counters;
+        }
+    }
+
+    /// For every point of a scan whether it is in space that is known to be free: it moves. All false without counters.
+    pub fn moving(&self, points: &[[f32; 3]], world_from_sensor: &Pose) -> Vec<bool> {
+        match &self.free {
+            Some(free) => self.run(|| free.moving(points, world_from_sensor)),
+            None => vec![false; points.len()],
+        }
+    }
+
+    /// How free space acts on beliefs, if it does.
+    pub(crate) fn existence(&self) -> Option<Existence<'_>> {
+        let free = self.free.as_ref().filter(|free| !free.counters.is_empty())?;
+        Some(Existence::new(free, &self.classes, &self.config))
     }
 
     /// The classes.
@@ -248,5 +298,22 @@ impl Mapper {
             Some(pool) => pool.install(|| work(self)),
             None => rayon::scope(|_| work(self)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_threads_are_not_started_on_a_small_machine() {
+        let threads = |asked: usize| {
+            let config = Config::default().with(|c| c.run.threads = asked);
+            let map = Mapper::new(ClassSet::from_names(["road"]).unwrap(), config).unwrap();
+            assert_eq!(map.config().run.threads, asked);
+            map.run(rayon::current_num_threads)
+        };
+        assert_eq!([1, 3, 8].map(threads), [1, 3, 8]);
+        assert_eq!(threads(1024), most_threads().min(1024));
     }
 }

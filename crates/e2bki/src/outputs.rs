@@ -98,7 +98,7 @@ impl<'a> Primitive<'a> {
 pub struct ByteSize {
     /// Sums and derived values of the primitives.
     pub primitives: usize,
-    /// The spatial index.
+    /// The spatial index, and when each part of it last changed.
     pub index: usize,
     /// The live voxel view, or the accumulated one.
     pub voxels: usize,
@@ -122,14 +122,14 @@ impl BirdsEye<'_> {
     /// Beliefs at world positions x, y.
     pub fn query(&self, points: &[[f64; 2]]) -> Beliefs {
         let points: Vec<[f64; 3]> = points.iter().map(|p| [p[0], p[1], 0.0]).collect();
-        self.map.run(|| query(&self.set, self.map.terms, self.map.config().kernel.distance, &points))
+        self.map.run(|| query(&self.set, self.map.terms, self.map.config().kernel.distance, None, &points))
     }
 
     /// Cells of a given side that hold evidence.
     pub fn cells(&self, resolution: f64) -> Result<Cells> {
         let lattice = Lattice { resolution: checked(resolution)?, planar: true };
         let (centers, beliefs) =
-            self.map.run(|| rasterise(&self.set, self.map.terms, self.map.config().kernel.distance, lattice));
+            self.map.run(|| rasterise(&self.set, self.map.terms, self.map.config().kernel.distance, None, lattice));
         let centers = centers.into_iter().map(|c| [c[0], c[1]]).collect();
         Ok(Cells { resolution, centers, beliefs })
     }
@@ -140,13 +140,21 @@ impl Mapper {
     pub fn query(&self, points: &[[f64; 3]]) -> Beliefs {
         match &self.accumulated {
             Some(accumulated) => accumulated.query(points),
-            None => self.run(|| query(&self.set, self.terms, self.config().kernel.distance, points)),
+            None => {
+                let existence = self.existence();
+                self.run(|| query(&self.set, self.terms, self.config().kernel.distance, existence.as_ref(), points))
+            }
         }
     }
 
-    /// Voxels of the live view that hold evidence, in a fixed order; none if the live view is off.
+    /// Voxels of the live view that hold evidence, in a fixed order; none if the live view is off. Those in space known to
+    /// be free are left out.
     pub fn live_voxels(&self) -> impl Iterator<Item = LiveVoxel> {
-        self.live.iter().flat_map(|live| live.iter())
+        let existence = self.existence();
+        self.live.iter().flat_map(|live| live.iter()).filter(move |voxel| match (&existence, voxel.belief.label()) {
+            (Some(existence), Some(label)) => !existence.is_gone(voxel.center, label),
+            _ => true,
+        })
     }
 
     /// Number of voxels in the live view.
@@ -165,7 +173,11 @@ impl Mapper {
                     self.config().views.resolution
                 )));
             }
-            None => self.run(|| rasterise(&self.set, self.terms, self.config().kernel.distance, lattice)),
+            None => {
+                let existence = self.existence();
+                let distance = self.config().kernel.distance;
+                self.run(|| rasterise(&self.set, self.terms, distance, existence.as_ref(), lattice))
+            }
         };
         Ok(Voxels { resolution, centers, beliefs })
     }
@@ -178,7 +190,14 @@ impl Mapper {
         let recipe = Recipe::planar(self.config());
         let mut set = PrimitiveSet::new(self.classes().len(), recipe);
         let batch = self.set.to_flat_batch();
-        set.insert(&batch, 0..batch.cores.len());
+        let there: Vec<usize> = match self.existence() {
+            None => (0..batch.cores.len()).collect(),
+            Some(existence) => {
+                let gone = |p: &Primitive<'_>| existence.is_gone(p.mean(), p.label());
+                self.primitives().enumerate().filter(|(_, p)| !gone(p)).map(|(row, _)| row).collect()
+            }
+        };
+        set.insert(&batch, there);
         Ok(BirdsEye { map: self, set })
     }
 
@@ -208,12 +227,18 @@ impl Mapper {
         found.into_iter().map(|(_, slot)| Primitive { set: &self.set, slot }).collect()
     }
 
+    /// Primitives in the cubic metres from one to another, both included, oldest first: those whose
+    /// [`origin`](Sums::origin) lies between the two.
+    pub fn primitives_in_blocks(&self, low: [i32; 3], high: [i32; 3]) -> Vec<Primitive<'_>> {
+        self.set.in_blocks(low, high).into_iter().map(|(_, slot)| Primitive { set: &self.set, slot }).collect()
+    }
+
     /// Bytes held, by part.
     pub fn byte_size(&self) -> ByteSize {
         let (primitives, index) = self.set.byte_size();
         let live = self.live.as_ref().map_or(0, |live| live.byte_size());
         let accumulated = self.accumulated.as_ref().map_or(0, |accumulated| accumulated.byte_size());
-        ByteSize { primitives, index, voxels: live + accumulated }
+        ByteSize { primitives, index: index + self.log.byte_size(), voxels: live + accumulated }
     }
 }
 

@@ -4,6 +4,7 @@ use crate::cluster::cluster;
 use crate::config::{Config, Gated};
 use crate::context::add_context;
 use crate::error::{Error, Result};
+use crate::free::Looked;
 use crate::fuse::fuse;
 use crate::gate::passes;
 use crate::input::{Checked, EvidentialPoints, Frame, FrameReport, check_input};
@@ -18,12 +19,16 @@ pub struct Prepared {
     /// Rows of the batch that passed the gate.
     pub(crate) rows: Vec<usize>,
     pub(crate) report: FrameReport,
+    /// What the frame says of free space, if that is asked.
+    pub(crate) looked: Option<Looked>,
 }
 
 impl Prepared {
     pub(crate) fn new(frame: &Frame<'_>, classes: usize, number: u64, config: &Config) -> Result<Self> {
         let mut time = Timings::default();
         let pose = &frame.world_from_sensor;
+        // Of all points, whatever becomes of them: see `free/`.
+        let looked = Looked::new(frame.points, pose, config);
 
         // 1. Check input: every value checked, every point an opinion.
         let checked = timed(&mut time.sanitise, || check_input(frame, classes, config))?;
@@ -42,7 +47,7 @@ impl Prepared {
             (batch, rows)
         });
         report.timings = time;
-        Ok(Self { classes, batch, rows, report })
+        Ok(Self { classes, batch, rows, report, looked })
     }
 
     pub(crate) fn check(&self, classes: usize) -> Result<()> {

@@ -13,6 +13,10 @@ use crate::primitive::Sums;
 /// Largest standard deviation of a primitive that is put back, metres: far beyond what clustering makes.
 const MAX_SPREAD_M: f64 = 50.0;
 
+/// Largest number of frames and of ids that a map counts to: exact as a number in any program that reads map files, and
+/// centuries away for any robot.
+pub const MAX_COUNT: u64 = 1 << 53;
+
 /// Primitives put back at a time: what lies between a state and a primitive of the map is then small.
 const AT_ONCE: usize = 1 << 15;
 
@@ -30,8 +34,8 @@ pub struct PrimitiveState {
 }
 
 impl PrimitiveState {
-    /// Checks that this can be a primitive of a map with so many classes.
-    fn check(&self, classes: usize, next_id: u64) -> Result<()> {
+    /// Checks that this can be a primitive of a map with so many classes and this next free id.
+    pub fn check(&self, classes: usize, next_id: u64) -> Result<()> {
         let bad = |what: String| Err(Error::State { id: self.id, what });
         let Sums { origin, weight, first, second, range } = &self.sums;
         if self.id >= next_id {
@@ -142,7 +146,11 @@ impl Mapper {
     /// Adds checked primitives, without bringing the views up to date.
     fn add(&mut self, states: &[PrimitiveState]) {
         let classes = self.classes().len();
-        let core = |state: &PrimitiveState| Core { id: state.id, muted: state.muted, ..Core::of_sums(state.sums) };
+        let core = |state: &PrimitiveState| {
+            let mut sums = state.sums;
+            sums.settle();
+            Core { id: state.id, muted: state.muted, ..Core::of_sums(sums) }
+        };
         for part in states.chunks(AT_ONCE) {
             let mut batch = Batch { cores: part.par_iter().map(core).collect(), ..Batch::default() };
             batch.log_evidence.reserve_exact(part.len() * classes);
@@ -150,6 +158,19 @@ impl Mapper {
             batch.judge(classes, self.config().fusion.correlation);
             self.set.put_back(&batch);
         }
+    }
+
+    /// Checks that so many more frames and primitives can be counted.
+    pub(crate) fn check_counts(&self, frames: u64, primitives: usize) -> Result<()> {
+        let over = |count: u64, more: u64| count.checked_add(more).is_none_or(|sum| sum > MAX_COUNT);
+        if over(self.frames, frames) || over(self.set.next_id(), primitives as u64) {
+            return Err(Error::Unsupported(format!(
+                "the map has counted {} frames and {} primitives; it cannot count beyond {MAX_COUNT}",
+                self.frames,
+                self.set.next_id()
+            )));
+        }
+        Ok(())
     }
 
     fn state_of(&self, slot: u32) -> PrimitiveState {
@@ -167,6 +188,11 @@ impl Restoring {
     /// A map without primitives yet; for the arguments see [`Mapper::restore`].
     pub fn new(classes: ClassSet, config: Config, frames: u64, next_id: u64) -> Result<Self> {
         let mut map = Mapper::new(classes, config)?;
+        for (name, count) in [("frames", frames), ("next_id", next_id)] {
+            if count > MAX_COUNT {
+                return Err(Error::Argument { name, found: count.to_string(), allowed: format!("up to {MAX_COUNT}") });
+            }
+        }
         map.frames = frames;
         map.set.reserve_ids(next_id);
         Ok(Self(map))
@@ -245,6 +271,27 @@ mod tests {
         assert!(map.live_voxel_count() < before.live_voxel_count());
         map.put_back(taken)?;
         assert_same(&map, &before);
+        Ok(())
+    }
+
+    #[test]
+    fn counts_near_their_end_are_refused_and_never_wrap() -> Result<()> {
+        let restore = |frames, next_id| {
+            Mapper::restore(ClassSet::from_names(["a", "b", "c"])?, Config::default(), frames, next_id, Vec::new())
+        };
+        for bad in [MAX_COUNT + 1, u64::MAX - 1, u64::MAX] {
+            assert!(restore(bad, 0).unwrap_err().to_string().contains("frames"));
+            assert!(restore(0, bad).unwrap_err().to_string().contains("next_id"));
+        }
+        for (frames, next_id) in [(MAX_COUNT, 0), (0, MAX_COUNT - 3)] {
+            let mut map = restore(frames, next_id)?;
+            assert!(insert(&mut map, 0..1).is_err());
+            assert!(map.is_empty() && map.frames() == frames && map.next_id() == next_id);
+            let mut other = new_map(&Config::default())?;
+            insert(&mut other, 0..1)?;
+            assert!(map.merge(&other).is_err());
+            assert!(map.is_empty() && map.frames() == frames && map.next_id() == next_id);
+        }
         Ok(())
     }
 

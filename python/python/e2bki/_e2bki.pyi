@@ -77,6 +77,12 @@ class _Parameters(TypedDict, total=False):
     doubt: Literal["ignorance", "conflict"]
     agreement: float
     sparsity: Literal["literal", "rescaled", "none"]
+    free_space: bool
+    free_space_sensor: Literal["auto", "hdl-32e", "hdl-64e", "os0-128", "os1-64", "os1-128", "os2-128", "vlp-16", "vlp-32c"]
+    free_space_max_range: float
+    free_space_pose_error: float
+    free_space_movable_weight: float
+    free_space_static_weight: float
     seed: int
     threads: int
 
@@ -238,6 +244,26 @@ class Config:
     def sparsity(self) -> Literal["literal", "rescaled", "none"]:
         """Form of the evidence-sparsity part of the uncertainty. Paper: u_spa."""
     @property
+    def free_space(self) -> bool:
+        """Count where every frame saw something and what it saw through; beliefs leave out what is gone."""
+    @property
+    def free_space_sensor(
+        self,
+    ) -> Literal["auto", "hdl-32e", "hdl-64e", "os0-128", "os1-64", "os1-128", "os2-128", "vlp-16", "vlp-32c"]:
+        """The LiDAR; `auto` estimates its beams and columns from every scan."""
+    @property
+    def free_space_max_range(self) -> float:
+        """Space farther away is not called free. Unit: m."""
+    @property
+    def free_space_pose_error(self) -> float:
+        """Error of the pose's direction that is tolerated. Unit: °. Paper: θ."""
+    @property
+    def free_space_movable_weight(self) -> float:
+        """Frames that a hit of a class that can move outweighs. Paper: κ."""
+    @property
+    def free_space_static_weight(self) -> float:
+        """Frames that a hit of any other class outweighs. Paper: κ."""
+    @property
     def seed(self) -> int:
         """Seed of the random choices in clustering."""
     @property
@@ -386,6 +412,9 @@ class FrameReport:
     merged: int
     primitives: int
     voxels_updated: int
+    counted: bool
+    moving: int
+    free_space_off: str | None
     timings: Timings
 
 class Beliefs:
@@ -397,6 +426,18 @@ class Beliefs:
     @property
     def observed(self) -> NDArray[np.bool_]:
         """Whether anything reaches here: (N,)."""
+    @property
+    def state(self) -> NDArray[np.uint8]:
+        """What is known of the place: 0 unknown, 1 free, 2 occupied; 0 without free space and in live voxels: (N,)."""
+    @property
+    def existence(self) -> NDArray[np.float64]:
+        """From 0, always seen through, to 1, always hit; NaN where nothing is known: (N,)."""
+    @property
+    def hits(self) -> NDArray[np.uint32]:
+        """Frames that had a return in the cube of the place: (N,)."""
+    @property
+    def passes(self) -> NDArray[np.uint32]:
+        """Frames that saw through the cube of the place: (N,)."""
     @property
     def u_sem(self) -> NDArray[np.float64]:
         """Semantic uncertainty, how unsure the network was: (N,)."""
@@ -491,7 +532,8 @@ class Map:
     def insert(self, points: Frame, /) -> FrameReport: ...
     @overload
     def insert(self, points: ArrayLike, **semantics: Unpack[_Semantics]) -> FrameReport:
-        """Adds a scan. On an exception the map is unchanged.
+        """Adds a scan. On an exception the map is unchanged, but for a KeyboardInterrupt that comes while the map is being
+        changed: that is finished first, and a note of the exception says that the frame is in (`frames` tells, too).
 
         points: (N, 3), metres, in sensor coordinates. What they are, in exactly one form:
         evidence: (N, C), zero or more; dirichlet: (N, C), evidence plus one;
@@ -794,8 +836,8 @@ class Dataset:
         format: Literal["rellis3d", "kitti360", "semantickitti", "folder", "pandaset"] | None = None,
         sequence: str | None = None,
         split: str | None = None,
-        classes: str | _Classes | None = None,
-        semantics: str = "ground-truth",
+        classes: str | PathLike[str] | _Classes | None = None,
+        semantics: str | PathLike[str] | None = None,
         semantic_ids: str | None = None,
         ground_truth: Literal["off", "auto", "pixels", "points"] = "off",
         only_in_image: bool = False,

@@ -67,7 +67,7 @@ pub struct Progress {
     pub loss: f64,
 }
 
-/// What was learned.
+/// Result of training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainOutcome {
     /// The kernels.

@@ -5,30 +5,31 @@ mod write;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use e2bki::{ClassSet, Mapper, Timings};
 use e2bki_eval::{Asked, Confidence, GroundTruth, Record, View, assess_map, assess_network, percent};
 use e2bki_view::Report;
 
 use crate::config::Parameters;
+use crate::interrupt::Interruptible;
 use crate::map::live::Live;
 use crate::view::ServeArguments;
-use crate::{report, score, table};
+use crate::{Finding, outputs, report, score, table};
 
-/// Simulate a drive, map it, score the map and write pictures to look at
+/// Simulate a drive, map it, score the map and write pictures
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki demo\n  e2bki demo --world offroad --frames 100 --network 0.1\n  \
     e2bki demo --set cell_size=0.4 --json demo.json\n  \
     e2bki demo --report demo.html\n  e2bki demo --view")]
 pub(crate) struct Options {
-    /// What the world is like: urban or offroad
+    /// World: urban or offroad
     #[arg(long, default_value = "urban")]
     world: String,
-    /// Frames of the drive; every fifth is mapped, all are asked about
+    /// Frames of the drive; every fifth is mapped, all are queried
     #[arg(long, default_value_t = 60)]
     frames: usize,
-    /// How much training data the simulated network had: 0.02 to 1
+    /// Share of the training data that the simulated network had, 0.02 to 1
     #[arg(long, default_value_t = 0.3, value_name = "FRACTION")]
     network: f64,
     /// Folder for pictures and the map
@@ -37,7 +38,7 @@ pub(crate) struct Options {
     /// Write the results as JSON (- for standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write a report to look at: one HTML file
+    /// Write a report: one HTML file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Show the map in the browser while it is built, and afterwards
@@ -55,11 +56,12 @@ const EVERY: usize = 5;
 const MAX_RANGE_M: f64 = 50.0;
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_files([&options.report, &options.json])?;
     if options.frames == 0 {
         bail!("--frames is 0; give at least 1");
     }
     let config = options.parameters.read()?;
-    std::fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
+    outputs::make_folder(&options.out)?;
     let drive = drive::Simulated::new(&options.world, options.network)?;
     let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
     let mut map = Mapper::new(classes, config)?;
@@ -73,7 +75,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .then(|| Live::start(options.world.clone(), &map, &options.serve))
         .transpose()?;
     let bar = table::progress(options.frames, "driving");
+    // A demo that is stopped is a shorter one.
+    let interruptible = Interruptible::new();
     for i in 0..options.frames {
+        if i > 0 && interruptible.asked_to_stop() {
+            break;
+        }
         let frame = drive.frame(i)?;
         trajectory.push(frame.world_from_sensor.translation());
         if i % EVERY == 0 {
@@ -91,6 +98,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         truth.add(&frame);
         bar.inc(1);
     }
+    let stopped = interruptible.asked_to_stop();
+    drop(interruptible);
     bar.finish_and_clear();
 
     let questions = truth.into_questions();
@@ -106,7 +115,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
     table::line(&format!(
         "{} frames simulated, {mapped} mapped; {kept} of {received} points kept; {} primitives, {} voxels, {:.1} MB\n",
-        options.frames,
+        trajectory.len(),
         map.len(),
         map.live_voxel_count(),
         map.byte_size().total() as f64 / 1e6,
@@ -131,7 +140,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             ("mIoU, %", percent(records[1].miou)),
             ("accuracy, %", percent(records[1].acc)),
             ("calibration error, %", percent(records[1].ece)),
-            ("frames mapped", format!("{mapped} of {}", options.frames)),
+            ("frames mapped", format!("{mapped} of {}", trajectory.len())),
             ("frames per second", format!("{frames_per_second:.1}")),
             ("primitives", map.len().to_string()),
             ("voxels", map.live_voxel_count().to_string()),
@@ -163,13 +172,21 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             .map(|(stage, time)| (stage.to_string(), (time.as_secs_f64() * 1e3 / mapped as f64).into()))
             .collect();
         let value = serde_json::json!({
-            "world": options.world, "frames": options.frames, "mapped": mapped, "network": options.network,
+            "world": options.world, "frames": trajectory.len(), "mapped": mapped, "network": options.network,
             "points": {"received": received, "kept": kept}, "primitives": map.len(),
             "voxels": map.live_voxel_count(), "bytes": map.byte_size().total(),
             "frames_per_second": frames_per_second, "stage_ms": stage_ms,
             "scores": records,
         });
         table::write_json(path, &value)?;
+    }
+    if stopped {
+        return Err(Finding(format!(
+            "stopped after {} of {} frames; all of the above is of those",
+            trajectory.len(),
+            options.frames
+        ))
+        .into());
     }
     live.map_or(Ok(()), |live| live.finish(&map))
 }

@@ -1,4 +1,4 @@
-//! What looks wrong, in words that say what to do.
+//! Findings: what looks wrong, and what to do.
 
 use e2bki_data::{Dataset, VOID};
 
@@ -50,7 +50,7 @@ fn axes(facts: &Facts, found: &mut Vec<String>) {
 fn poses(dataset: &Dataset, facts: &Facts, found: &mut Vec<String>) {
     let (way, step) = facts.way;
     if dataset.len() >= 3 && way < 0.05 {
-        found.push("the poses do not move: every scan would be put in the same place".to_string());
+        found.push("all poses are the same: every scan would land in the same place".to_string());
     }
     if step > 30.0 {
         found.push(format!("one step between poses is {step:.0} m long: are they metres, and of these frames?"));

@@ -1,4 +1,4 @@
-//! What can be measured on one frame and its neighbours.
+//! Measurements on one frame and its neighbours.
 
 use anyhow::Result;
 use e2bki_data::camera::Projected;
@@ -65,7 +65,7 @@ impl Facts {
         Some(labels.iter().filter(|l| **l == VOID).count() as f64 / labels.len().max(1) as f64)
     }
 
-    /// What was found, in words.
+    /// The measurements as text.
     pub(crate) fn lines(&self, dataset: &Dataset) -> Vec<(&'static str, String)> {
         let frame = &self.frame;
         let mut lines = vec![(

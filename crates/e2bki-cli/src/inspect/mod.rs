@@ -12,10 +12,10 @@ use e2bki_data::{Dataset, GroundTruth, SemanticsSource};
 use serde_json::json;
 
 use crate::data::DataArguments;
-use crate::table;
+use crate::{outputs, table};
 use facts::Facts;
 
-/// Look at one frame of a dataset and say what was found and what looks wrong
+/// Inspect one frame of a dataset: what was found, and what looks wrong
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki inspect rellis3d --frame 104\n  \
     e2bki inspect kitti360 --semantics labels:espnetv2_pred --overlay look.png\n  \
@@ -28,7 +28,7 @@ pub(crate) struct Options {
     /// Number of the frame [default: the first that has labels]
     #[arg(long, value_name = "N")]
     frame: Option<u64>,
-    /// What says which class a point is of, as in `e2bki map` [default: ground truth if there is any]
+    /// Source of the semantics, as in `e2bki map` [default: ground truth, if there is any]
     #[arg(long, value_name = "SOURCE")]
     semantics: Option<String>,
     /// The picture to write
@@ -41,6 +41,7 @@ pub(crate) struct Options {
 
 /// True if something looks wrong.
 pub(crate) fn run(options: &Options) -> Result<bool> {
+    outputs::check_files([&options.json])?;
     let (dataset, unusable) = open(options)?;
     let index = choose(&dataset, options.frame)?;
     let facts = Facts::gather(&dataset, index)?;

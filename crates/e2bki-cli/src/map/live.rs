@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, bail};
 use e2bki::{Frame, FrameReport, Mapper, SemanticMapper};
-use e2bki_view::{Publisher, Scene, Server, Show};
+use e2bki_view::{Publisher, Scene, Scenes, Server};
 
 use super::method::{Map, build};
 use crate::rerun::Recording;
@@ -24,10 +24,10 @@ enum Shown {
 
 impl Live {
     pub(crate) fn start(name: String, map: &Mapper, serve: &ServeArguments) -> Result<Self> {
-        let show = Show::growing(name.clone(), map.classes().clone(), map.config().clone());
+        let show = Scenes::live(name.clone(), map.classes().clone(), map.config().clone());
         Ok(if let Some(target) = &serve.rerun {
             let recording = Recording::open(target, &name, map.classes())?;
-            let publisher = Publisher::followed(show, recording.follower())?;
+            let publisher = Publisher::with_subscriber(show, recording.follower())?;
             Self { shown: Shown::Recording(recording), publisher }
         } else {
             Self { shown: Shown::Page(serve.serve(show.clone())?), publisher: Publisher::new(show)? }
@@ -42,7 +42,7 @@ impl Live {
     pub(crate) fn finish(self, map: &Mapper) -> Result<()> {
         let counts = self.publisher.finish(map);
         table::line(&format!(
-            "viewer: {} tiles sent, {} dropped for later, {:.0} ms of the mapper's time, {:.0} ms of packing beside it",
+            "viewer: {} tiles sent, {} dropped for later, {:.0} ms of the mapper's time, {:.0} ms of encoding beside it",
             counts.sent,
             counts.dropped,
             counts.spent.as_secs_f64() * 1e3,
@@ -56,7 +56,7 @@ impl Live {
 }
 
 fn until_the_end(server: Server) -> Result<()> {
-    table::line(&format!("still to be seen at {}; Ctrl-C ends it", server.url()))?;
+    table::line(&format!("still serving at {}; press Ctrl-C to stop", server.url()))?;
     server.wait();
     Ok(())
 }
@@ -70,12 +70,12 @@ pub(crate) struct Beside {
 impl Beside {
     pub(crate) fn new(name: &str, map: &Map) -> Result<Self> {
         let Map::Primitives(first) = map else {
-            bail!("--beside shows a method beside E2-BKI; leave --method out");
+            bail!("--beside shows a method beside E2-BKI; remove --method");
         };
         Ok(Self { name: name.into(), map: build(name, first.classes().clone(), first.config())? })
     }
 
-    pub(crate) fn insert(&mut self, frame: &Frame<'_>) -> e2bki::Result<FrameReport> {
+    pub(crate) fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
         self.map.insert(frame)
     }
 }
@@ -90,13 +90,14 @@ pub(crate) fn show(
 ) -> Result<()> {
     let maps = [Some((name.to_string(), map)), beside.map(|beside| (beside.name, beside.map))];
     let scenes = maps.into_iter().flatten().map(|(name, map)| scene(name, map, trajectory));
-    let server = serve.serve(Show::of_maps(scenes.collect::<Result<_>>()?))?;
+    let server = serve.serve(Scenes::of_maps(scenes.collect::<Result<_>>()?))?;
     until_the_end(server)
 }
 
 fn scene(name: String, map: Map, trajectory: &[[f64; 3]]) -> Result<Scene> {
     Ok(match map {
         Map::Primitives(map) => Scene::of_map(name, *map, trajectory.to_vec(), None),
+        Map::Budgeted(_) => bail!("a map with --memory is shown while it is built; look at it with `e2bki view`"),
         Map::Voxels(map) => {
             let shared: Arc<Mutex<Box<dyn SemanticMapper>>> = Arc::new(Mutex::new(map));
             Scene::of_voxels(name, shared, trajectory.to_vec())?

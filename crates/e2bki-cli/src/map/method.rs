@@ -4,10 +4,14 @@ use anyhow::Result;
 use e2bki::{ClassSet, Config, Frame, FrameReport, Mapper, Prepared, SemanticMapper};
 use e2bki_baselines::Baseline;
 
+use super::budget::Budgeted;
+
 /// A map being built.
 pub(crate) enum Map {
     /// Ours, whose primitives can be written.
     Primitives(Box<Mapper>),
+    /// Ours, with a part of it on the disk.
+    Budgeted(Box<Budgeted>),
     /// One to compare with: voxels only.
     Voxels(Box<dyn SemanticMapper>),
 }
@@ -29,10 +33,29 @@ pub(crate) fn build(name: &str, classes: ClassSet, config: &Config) -> Result<Ma
 }
 
 impl Map {
-    pub(crate) fn insert(&mut self, frame: &Frame<'_>) -> e2bki::Result<FrameReport> {
+    pub(crate) fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
         match self {
-            Self::Primitives(map) => map.insert(frame),
-            Self::Voxels(map) => map.insert(frame),
+            Self::Primitives(map) => Ok(map.insert(frame)?),
+            Self::Budgeted(map) => map.insert(frame),
+            Self::Voxels(map) => Ok(map.insert(frame)?),
+        }
+    }
+
+    /// The primitives in memory, if it is ours.
+    pub(crate) fn primitives(&self) -> Option<&Mapper> {
+        match self {
+            Self::Primitives(map) => Some(map),
+            Self::Budgeted(map) => Some(map.resident()),
+            Self::Voxels(_) => None,
+        }
+    }
+
+    /// What can be looked at: all of the map, or the part that is in memory.
+    pub(crate) fn seen(&self) -> &dyn SemanticMapper {
+        match self {
+            Self::Primitives(map) => map.as_ref(),
+            Self::Budgeted(map) => map.resident(),
+            Self::Voxels(map) => map.as_ref(),
         }
     }
 
@@ -42,10 +65,10 @@ impl Map {
         frame: &Frame<'_>,
         next: Option<&Frame<'_>>,
         prepared: &mut Option<Prepared>,
-    ) -> e2bki::Result<FrameReport> {
+    ) -> Result<FrameReport> {
         let (Self::Primitives(map), Some(next)) = (&mut *self, next) else {
             return match (self, prepared.take()) {
-                (Self::Primitives(map), Some(ready)) => map.insert_prepared(ready),
+                (Self::Primitives(map), Some(ready)) => Ok(map.insert_prepared(ready)?),
                 (map, _) => map.insert(frame),
             };
         };
@@ -53,20 +76,18 @@ impl Map {
         let (report, ahead) = map.insert_and_prepare(ready, next);
         // What is wrong with the next frame is said when its turn comes.
         *prepared = ahead.ok();
-        report
+        Ok(report?)
     }
 
     /// The parameters, if it is ours.
     pub(crate) fn config(&self) -> Option<&Config> {
-        match self {
-            Self::Primitives(map) => Some(map.config()),
-            Self::Voxels(_) => None,
-        }
+        self.primitives().map(Mapper::config)
     }
 
     pub(crate) fn byte_size(&self) -> usize {
         match self {
             Self::Primitives(map) => map.byte_size().total(),
+            Self::Budgeted(map) => map.resident().byte_size().total(),
             Self::Voxels(map) => map.byte_size(),
         }
     }

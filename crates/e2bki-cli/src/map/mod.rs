@@ -1,10 +1,12 @@
 //! `e2bki map`: a dataset folder in, a map out.
 
+mod budget;
 mod html;
 mod keep;
 pub(crate) mod live;
 mod method;
 mod report;
+mod source;
 mod write;
 
 use std::path::PathBuf;
@@ -15,13 +17,16 @@ use anyhow::{Result, bail};
 use clap::Args;
 use e2bki::config::{Field, fields};
 use e2bki::{ClassSet, Config};
-use e2bki_data::{GroundTruth, LoadedFrame, read_ahead};
+use e2bki_data::{GroundTruth, LoadedFrame};
+use e2bki_store::{MapFile, WriteLock};
 
 use crate::config::Parameters;
 use crate::data::{DataArguments, range};
+use crate::interrupt::Interruptible;
 use crate::view::ServeArguments;
-use crate::{network, table};
+use crate::{network, outputs, table};
 use report::Account;
+use source::Source;
 
 /// Frames read ahead of the mapper.
 const AHEAD: usize = 3;
@@ -36,42 +41,49 @@ const AHEAD: usize = 3;
     e2bki map kitti360 --view --report map.html\n  \
     e2bki map kitti360 --view --beside s-bki\n  \
     e2bki map kitti360 --rerun kitti360.rrd\n  \
-    e2bki map drive --semantics ground-truth --method s-bki --resolution 0.1\n\n\
+    e2bki map drive --semantics ground-truth --method s-bki --resolution 0.1\n  \
+    e2bki map sim:urban -o town.e2bki --memory 500MB --save-every 1000 --view\n\n\
     Sources of semantics: ground-truth (labels of points, else of pixels), ground-truth-2d, ground-truth-3d,\n\
     labels:FOLDER (.label, .npy or .png), logits:FOLDER, evidential-logits:FOLDER, evidence:FOLDER, dirichlet:FOLDER,\n\
     probabilities:FOLDER (.npy of points×channels or channels×height×width, or …_CxHxW_f16.bin). FOLDER is a path, or\n\
     the name of a folder in the sequence or the dataset. In builds with the feature `segment` also a network that looks\n\
     at the images: model.onnx (described by model.toml beside it), or our own network.safetensors.\n\n\
+    sim:urban and sim:offroad are simulated drives; they go on until --frames or Ctrl-C ends them.\n\n\
+    Ctrl-C, SIGTERM and SIGHUP stop after the frame and keep the map (exit code 1); a second one ends at once.\n\n\
     A plain folder holds frames/*.bin|pcd|ply|npy|las, poses.txt (KITTI, TUM, or with frame numbers) and e2bki.toml\n\
     with its classes.")]
 pub(crate) struct Options {
     #[command(flatten)]
     data: DataArguments,
-    /// File to write the map to: .e2bki to go on with, .ply to look at. It is written whatever stops the run
+    /// Map file to write: .e2bki to continue with, .ply for viewers. It is written even when the run is interrupted
     #[arg(short, long, value_name = "MAP")]
     out: Option<PathBuf>,
-    /// Save the map after every N frames too
+    /// Keep at most this much of the map in memory, as in 500MB or 2GiB; the rest waits in a folder beside MAP. The map is
+    /// the same
+    #[arg(long, value_name = "SIZE", requires = "out", conflicts_with = "beside", value_parser = budget::parse_bytes)]
+    memory: Option<usize>,
+    /// Also save the map after every N frames; a save that fails is tried again later
     #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u64).range(1..))]
     save_every: Option<u64>,
-    /// Go on with a saved map, under its own parameters
+    /// Continue a saved map, with its own parameters
     #[arg(long, value_name = "MAP.e2bki")]
     onto: Option<PathBuf>,
-    /// Frame numbers: A..B (without B), A.., ..B or A [default: all]
+    /// Frame numbers: A..B (B excluded), A.., ..B or A [default: all]
     #[arg(long, value_name = "RANGE")]
     frames: Option<String>,
-    /// Map one of every K of these frames
-    #[arg(long, default_value_t = 1, value_name = "K")]
-    every: usize,
-    /// Leave out points farther than this from the sensor, metres
+    /// Map every K-th of these frames
+    #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
+    every: u64,
+    /// Drop points farther than this from the sensor, metres
     #[arg(long, value_name = "M")]
     max_range: Option<f64>,
-    /// What says which class a point is of (see below)
+    /// Source of the semantics (see below)
     #[arg(long, default_value = "ground-truth", value_name = "SOURCE")]
     semantics: String,
-    /// Method: e2bki, or one to compare with
+    /// Method: e2bki or a baseline
     #[arg(long, default_value = "e2bki", value_name = "NAME")]
     method: String,
-    /// Side of a voxel, metres
+    /// Voxel size, metres
     #[arg(long, value_name = "M")]
     resolution: Option<f64>,
     /// Decode the camera images too (they are not needed for the map)
@@ -80,13 +92,13 @@ pub(crate) struct Options {
     /// Write the numbers as JSON (- for standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write a report to look at: one HTML file
+    /// Write a report: one HTML file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Show the map in the browser: while it is built (e2bki alone), and afterwards
     #[arg(long)]
     view: bool,
-    /// Map with another method too, and show both side by side
+    /// Also map with another method, and show both side by side
     #[arg(long, value_name = "METHOD", requires = "view", conflicts_with = "rerun")]
     beside: Option<String>,
     #[command(flatten)]
@@ -96,27 +108,53 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// Where the frames come from.
+    fn source(&self) -> Result<Source> {
+        if let Some(drive) = Source::simulated(&self.data.dir.to_string_lossy(), &self.semantics)? {
+            return Ok(drive);
+        }
+        let (semantics, network) = network::source(&self.semantics)?;
+        let mut open = self.data.options(semantics, GroundTruth::Off)?;
+        open.pictures = self.pictures;
+        open.network = network;
+        Ok(Source::Dataset(Arc::new(self.data.open(&open)?)))
+    }
+
     /// The map to begin with, and the names of the drives in it.
     fn begin(&self, classes: &ClassSet, config: &Config) -> Result<(method::Map, Vec<String>)> {
         let Some(path) = &self.onto else {
+            if let (Some(bytes), Some(out)) = (self.memory, &self.out) {
+                let map = budget::Budgeted::new(classes.clone(), config, out, bytes)?;
+                return Ok((method::Map::Budgeted(Box::new(map)), Vec::new()));
+            }
             return Ok((method::build(&self.method, classes.clone(), config)?, Vec::new()));
         };
         if !method::is_ours(&self.method) {
-            bail!("--onto goes on with a map of E2-BKI; leave --method out");
+            bail!("--onto continues a map of E2-BKI; remove --method");
         }
-        let (map, sources) = keep::load(path, classes, config.run.threads)?;
+        let header = keep::header(path, classes)?;
         let asked = self.parameters.any() || self.max_range.is_some() || self.resolution.is_some();
-        let differs = |field: &&Field| field.key != "run.threads" && field.value(map.config()) != field.value(config);
+        let differs = |field: &&Field| field.key != "run.threads" && field.value(&header.config) != field.value(config);
         if let Some(field) = fields().iter().find(differs).filter(|_| asked) {
             bail!(
-                "{}: it was made with {} = {} and goes on so, not with {}; leave the parameters out",
+                "{}: the map was made with {} = {}, not {}; remove the parameters",
                 path.display(),
                 field.key,
-                field.value(map.config()),
+                field.value(&header.config),
                 field.value(config)
             );
         }
-        Ok((method::Map::Primitives(Box::new(map)), sources))
+        let threads = config.run.threads;
+        let map = match (self.memory, &self.out) {
+            (Some(bytes), Some(out)) => {
+                method::Map::Budgeted(Box::new(budget::Budgeted::of_file(path, threads, out, bytes)?))
+            }
+            _ => {
+                let config = header.config.with(|c| c.run.threads = threads);
+                method::Map::Primitives(Box::new(MapFile::open(path)?.load_as(config, |_| true)?))
+            }
+        };
+        Ok((map, header.sources))
     }
 }
 
@@ -127,16 +165,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             config.set_text(key, &value.to_string())?;
         }
     }
-    if let Some(path) = &options.out {
-        write::check(path)?;
+    if options.memory.is_some() && !method::is_ours(&options.method) {
+        bail!("--memory is for maps of E2-BKI; leave --method out");
     }
-    let (semantics, network) = network::source(&options.semantics)?;
+    // Before hours of mapping: that everything can be written, and that nobody else writes the same map.
+    if let Some(path) = &options.out {
+        write::check(path, options.memory.is_some())?;
+    }
+    outputs::check_files([&options.json, &options.report])?;
+    let lock = options.out.as_ref().map(WriteLock::of_file).transpose()?;
     let ids = options.frames.as_deref().map(range).transpose()?;
-    let mut open = options.data.options(semantics, GroundTruth::Off)?;
-    open.pictures = options.pictures;
-    open.network = network;
-    let dataset = Arc::new(options.data.open(&open)?);
-    let chosen = dataset.select(ids, options.every);
+    let dataset = options.source()?;
+    let chosen = dataset.select(ids, options.every as usize);
     if chosen.is_empty() {
         bail!(
             "no frame of {} is in --frames {}; there are {} from {} to {}",
@@ -149,15 +189,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let (mut map, sources) = options.begin(dataset.classes(), &config)?;
     let config = map.config().cloned().unwrap_or(config);
-    let mut keeper = keep::Keeper::new(options.out.as_deref(), options.save_every.map(|n| n as usize), sources);
+    let mut keeper = keep::Keeper::new((options.out.as_deref(), lock), options.save_every.map(|n| n as usize), sources);
     for note in dataset.notes() {
-        eprintln!("note: {note}");
+        table::say(&format!("note: {note}"));
     }
 
     let mut beside = options.beside.as_deref().map(|name| live::Beside::new(name, &map)).transpose()?;
-    let mut live = match &map {
-        method::Map::Primitives(map) if options.serve.rerun.is_some() || options.view && beside.is_none() => {
-            let name = format!("{} {}", dataset.format().name(), dataset.sequence());
+    let mut live = match map.primitives() {
+        Some(map) if options.serve.rerun.is_some() || options.view && beside.is_none() => {
+            let name = format!("{} {}", dataset.format(), dataset.sequence());
             Some(live::Live::start(name, map, &options.serve)?)
         }
         _ if options.serve.rerun.is_some() => bail!("--rerun shows the primitives of E2-BKI; leave --method out"),
@@ -168,15 +208,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let bar = report::bar(chosen.len());
     let start = Instant::now();
     let mut waiting = Instant::now();
-    let mut frames = read_ahead(dataset.clone(), chosen.clone(), AHEAD).peekable();
+    let mut frames = dataset.frames(chosen.clone(), AHEAD)?.peekable();
     let mut prepared = None;
-    let interruptible = keep::Interruptible::new();
+    let interruptible = Interruptible::new();
     let mut stopped = None;
     while let Some(frame) = frames.next() {
         let frame = match frame {
             Ok(frame) => frame,
             Err(error) => {
-                stopped = Some(Some(error.into()));
+                stopped = Some(Some(error));
                 break;
             }
         };
@@ -185,13 +225,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let report = match map.insert_ahead(&frame.frame(), next.as_ref(), &mut prepared) {
             Ok(report) => report,
             Err(error) => {
-                stopped = Some(Some(anyhow::Error::new(error).context(format!("frame {}", frame.id))));
+                stopped = Some(Some(error.context(format!("frame {}", frame.id))));
                 break;
             }
         };
         account.add(&frame, &report);
         trajectory.push(frame.frame().world_from_sensor.translation());
-        if let (Some(live), method::Map::Primitives(map)) = (&mut live, &map) {
+        if let (Some(live), Some(map)) = (&mut live, map.primitives()) {
             live.frame(map, &frame.frame());
         }
         if let Some(beside) = &mut beside {
@@ -199,7 +239,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
         bar.set_message(account.live());
         bar.inc(1);
-        keeper.frame(&map)?;
+        if let Some(warning) = keeper.frame(&mut map) {
+            bar.suspend(|| table::say(&warning));
+        }
         if interruptible.asked_to_stop() && frames.peek().is_some() {
             stopped = Some(None);
             break;
@@ -209,12 +251,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     drop(interruptible);
     account.elapsed = start.elapsed();
     bar.finish_and_clear();
+    drop(frames);
     if let Some(reason) = stopped {
-        return Err(keeper.stopped(&map, &dataset, (&chosen, account.mapped()), reason));
+        return Err(keeper.stopped(&mut map, &dataset, (&chosen, account.mapped()), reason));
     }
 
+    // First the map: what is printed may go to a terminal that is no longer there.
+    let written = keeper.write(&mut map)?;
     account.print(&dataset, &map, &options.method)?;
-    if let Some(path) = keeper.write(&map)? {
+    if let Some(path) = written {
         table::line(&format!("wrote {}", path.display()))?;
     }
     if let Some(path) = &options.report {
@@ -223,8 +268,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(path) = &options.json {
         table::write_json(path, &account.to_json(&dataset, &map, &options.method))?;
     }
+    // Others may write the map while this one is looked at.
+    drop(keeper);
     match (live, map) {
         (Some(live), method::Map::Primitives(map)) => live.finish(&map),
+        (live, method::Map::Budgeted(mut map)) => {
+            map.release();
+            live.map_or(Ok(()), |live| live.finish(map.resident()))
+        }
         (_, map) if options.view => live::show(&options.method, map, beside, &trajectory, &options.serve),
         _ => Ok(()),
     }

@@ -1,13 +1,14 @@
-//! What became of every frame and every point, and where the time went.
+//! Counts of frames and points, and the time of each stage.
 
 use std::time::Duration;
 
 use anyhow::Result;
 use e2bki::{FrameReport, Timings};
-use e2bki_data::{Dataset, LoadedFrame, ReadCounts};
+use e2bki_data::{LoadedFrame, ReadCounts};
 use serde_json::{Map as Object, Value, json};
 
 use super::method::Map;
+use super::source::Source;
 use crate::table;
 
 /// Sums over the frames of a run.
@@ -106,16 +107,16 @@ impl Account {
         self.mapped as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    pub(crate) fn print(&self, dataset: &Dataset, map: &Map, method: &str) -> Result<()> {
+    pub(crate) fn print(&self, dataset: &Source, map: &Map, method: &str) -> Result<()> {
         let skipped = dataset.skipped();
         table::line(&format!(
             "{} sequence {}: {} of {} frames mapped with {method}, {} classes ({}); {}{:.1} MB\n",
-            dataset.format().name(),
+            dataset.format(),
             dataset.sequence(),
             self.mapped,
             dataset.len() + skipped.without_pose.len() + skipped.without_semantics.len(),
             dataset.classes().len(),
-            dataset.table().name(),
+            dataset.table(),
             if self.primitives > 0 { format!("{} primitives, ", self.primitives) } else { String::new() },
             map.byte_size() as f64 / 1e6,
         ))?;
@@ -131,8 +132,8 @@ impl Account {
         ))
     }
 
-    /// What became of the frames, and of their points.
-    pub(crate) fn tables(&self, dataset: &Dataset) -> [Vec<Vec<String>>; 2] {
+    /// Counts of the frames and of their points.
+    pub(crate) fn tables(&self, dataset: &Source) -> [Vec<Vec<String>>; 2] {
         let skipped = dataset.skipped();
         let count = |name: &str, n: usize| vec![name.to_string(), n.to_string()];
         let frames = vec![
@@ -163,14 +164,14 @@ impl Account {
         ]
     }
 
-    pub(crate) fn to_json(&self, dataset: &Dataset, map: &Map, method: &str) -> Value {
+    pub(crate) fn to_json(&self, dataset: &Source, map: &Map, method: &str) -> Value {
         let object = |pairs: Vec<(&'static str, Value)>| -> Object<String, Value> {
             pairs.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
         };
         let skipped = dataset.skipped();
         json!({
-            "format": dataset.format().name(), "sequence": dataset.sequence(), "method": method,
-            "classes": dataset.classes().names(), "class_table": dataset.table().name(), "notes": dataset.notes(),
+            "format": dataset.format(), "sequence": dataset.sequence(), "method": method,
+            "classes": dataset.classes().names(), "class_table": dataset.table(), "notes": dataset.notes(),
             "frames": {
                 "mapped": self.mapped, "not_chosen": dataset.len() - self.chosen,
                 "without_pose": skipped.without_pose, "without_semantics": skipped.without_semantics,

@@ -1,25 +1,24 @@
 //! Writing a map: the one place that knows file formats of maps.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use e2bki::SemanticMapper;
 use e2bki_store::{ExportOptions, Format};
 
 use super::method::Map;
+use crate::outputs;
 
 /// Refuses a file that could not be written, before any work is done.
-pub(crate) fn check(path: &Path) -> Result<()> {
+pub(crate) fn check(path: &Path, memory: bool) -> Result<()> {
     if !is_ply(path) && !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("e2bki")) {
         bail!("{}: maps are written as .e2bki (to go on with) or .ply (to look at)", path.display());
     }
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            bail!("{}: the folder {} does not exist", path.display(), folder.display())
-        }
-        _ => Ok(()),
+    if memory && is_ply(path) {
+        bail!("{}: with --memory the map is written as .e2bki; `e2bki export` makes a .ply of it", path.display());
     }
+    outputs::check_file(path)
 }
 
 /// Whether a map in this file can be gone on with.
@@ -28,7 +27,7 @@ pub(crate) fn can_go_on(path: &Path) -> bool {
 }
 
 /// Writes the map: primitives of ours, voxels of the others. `sources` names the drives in it, once it was saved.
-pub(crate) fn write_map(map: &Map, path: &Path, sources: &mut Vec<String>) -> Result<()> {
+pub(crate) fn write_map(map: &mut Map, path: &Path, sources: &mut Vec<String>) -> Result<()> {
     match map {
         Map::Primitives(map) if is_ply(path) => {
             e2bki_store::export(map, Format::Ply, path, &ExportOptions::default())?;
@@ -38,9 +37,11 @@ pub(crate) fn write_map(map: &Map, path: &Path, sources: &mut Vec<String>) -> Re
             *sources = e2bki_store::save_with(map, sources, path)?.sources;
             Ok(())
         }
-        Map::Voxels(map) if is_ply(path) => {
-            write_voxels(map.as_ref(), path).with_context(|| format!("cannot write {}", path.display()))
+        Map::Budgeted(map) => {
+            *sources = map.save(sources, path)?;
+            Ok(())
         }
+        Map::Voxels(map) if is_ply(path) => write_voxels(map.as_ref(), path),
         Map::Voxels(_) => bail!("{}: maps of this method are written as .ply only", path.display()),
     }
 }
@@ -52,7 +53,7 @@ fn is_ply(path: &Path) -> bool {
 /// Voxels as a binary PLY point cloud: centre, class colour, class, variance.
 fn write_voxels(map: &dyn SemanticMapper, path: &Path) -> Result<()> {
     let voxels = map.voxels()?;
-    let mut file = BufWriter::new(std::fs::File::create(path)?);
+    let mut file = Vec::new();
     writeln!(file, "ply\nformat binary_little_endian 1.0\nelement vertex {}", voxels.centers.len())?;
     for (kind, names) in [("double", "x y z"), ("uchar", "red green blue"), ("ushort", "class"), ("float", "variance")]
     {
@@ -70,5 +71,5 @@ fn write_voxels(map: &dyn SemanticMapper, path: &Path) -> Result<()> {
         file.write_all(&label.map_or(u16::MAX, |label| label as u16).to_le_bytes())?;
         file.write_all(&(belief.variance() as f32).to_le_bytes())?;
     }
-    Ok(file.flush()?)
+    outputs::write(path, file)
 }

@@ -21,13 +21,13 @@ const JUDGED: usize = 90;
 pub(super) struct SourceArguments {
     /// Dataset folder, or simulated drives: rellis-like, offroad-like or kitti360-like
     dataset: String,
-    /// Layout of the folder [default: found out]
+    /// Layout of the folder [default: detected]
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
     /// Sequence to learn from [default: all]
     #[arg(long, value_name = "NAME")]
     sequence: Option<String>,
-    /// Classes: offroad7, urban11, urban11-strict, semantickitti19 or a file [default: usual for the format]
+    /// Classes: offroad7, urban11, urban11-strict, semantickitti19 or a file [default: the usual one of the format]
     #[arg(long, value_name = "NAME|FILE")]
     classes: Option<String>,
     /// Share of the images to learn from, 0.02 to 1: a weaker network
@@ -41,7 +41,7 @@ pub(super) struct SourceArguments {
     places: usize,
 }
 
-/// What there is to learn from and to be judged by.
+/// Training and validation images.
 pub(super) struct Data {
     pub(super) train: Samples,
     pub(super) validation: Samples,
@@ -88,7 +88,7 @@ impl SourceArguments {
         given.chain(always).map(|(name, value)| (name.to_string(), value)).collect()
     }
 
-    /// What was learned from, for the network's own record.
+    /// Description of the training data, for the network's metadata.
     pub(super) fn note(&self, preset: &str, options: &TrainOptions) -> String {
         let [width, height] = options.size;
         format!(

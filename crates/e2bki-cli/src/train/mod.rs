@@ -6,12 +6,12 @@ mod resume;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use e2bki_segment::network::Weights;
 use e2bki_segment::train::{TrainOptions, Trainer, Void, calibrate, score};
 
-use crate::table;
+use crate::{outputs, table};
 
 /// Train an evidential segmentation network
 #[derive(Args)]
@@ -108,7 +108,8 @@ impl Options {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let settings = options.settings()?;
-    std::fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
+    outputs::make_folder(&options.out)?;
+    outputs::check_files([&options.report, &options.json])?;
     if let Some(path) = options.init.as_ref().filter(|path| !path.is_file()) {
         bail!("--init: there is no file {}", path.display());
     }
@@ -154,7 +155,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             bar.suspend(|| {
                 table::line(&row).ok();
                 if let Some(warning) = epoch.warning {
-                    eprintln!("warning: epoch {}: {warning}", epoch.number);
+                    table::say(&format!("warning: epoch {}: {warning}", epoch.number));
                 }
             });
         },
@@ -168,10 +169,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             false if now < usual => usual,
             false => now * 10.0,
         };
-        eprintln!(
+        table::say(&format!(
             "warning: the network has learned little or nothing: {warning}. Try again with --learning-rate {other:e} \
              (it was {now:e}), more --epochs or another --seed, and another --out"
-        );
+        ));
     }
 
     let mut weights: Weights = trainer.weights().clone();

@@ -1,4 +1,4 @@
-//! What training came to: a table, curves, example predictions.
+//! Results of training: a table, curves, example predictions.
 
 use std::path::Path;
 

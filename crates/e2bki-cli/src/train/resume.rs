@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Options;
 
-/// What cannot change within a run, by the options that say it.
+/// Settings that cannot change within a run, by option.
 fn fixed(settings: &TrainOptions, source: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let [width, height] = settings.size;
     let word = |value: &dyn std::fmt::Display| value.to_string();

@@ -9,5 +9,5 @@ mod sample;
 pub use brown::Brown;
 pub use deskew::Deskew;
 pub use occlusion::visible;
-pub use pinhole::{Camera, Projected};
+pub use pinhole::{Camera, MAX_PIXELS, MAX_SIDE, Projected, check_size};
 pub use sample::Sampler;

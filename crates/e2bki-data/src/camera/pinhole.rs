@@ -6,6 +6,24 @@ use super::brown::Brown;
 use crate::error::Flaw;
 use crate::parse::rigid;
 
+/// Largest side of an image, pixels.
+pub const MAX_SIDE: usize = 16_384;
+
+/// Most pixels of an image: a few bytes are kept for each.
+pub const MAX_PIXELS: usize = 1 << 26;
+
+/// Refuses a size that no image of a camera has: some memory is taken for every pixel.
+pub fn check_size(size: [usize; 2]) -> Result<[usize; 2], Flaw> {
+    let [width, height] = size;
+    let sides = size.iter().all(|side| (1..=MAX_SIDE).contains(side));
+    if sides && width * height <= MAX_PIXELS {
+        return Ok(size);
+    }
+    Err(Flaw::new(format!(
+        "an image of {width}×{height} pixels; 1 to {MAX_SIDE} each way and {MAX_PIXELS} in all are possible"
+    )))
+}
+
 /// A pinhole camera with a lens, mounted on the sensor. Camera axes: x right, y down, z along the view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Camera {

@@ -68,14 +68,18 @@ impl ClassTable {
         if let Some(table) = Self::built_in(name_or_file) {
             return table;
         }
-        let path = Path::new(name_or_file);
+        Self::read(Path::new(name_or_file))
+    }
+
+    /// The table in a file, whose name need not be text.
+    pub fn read(path: &Path) -> Result<Self> {
         if !path.is_file() {
             return Err(DataError::Classes {
-                name: format!("`{name_or_file}`"),
+                name: format!("`{}`", path.display()),
                 what: format!("neither a file nor one of {}", Self::built_in_names().join(", ")),
             });
         }
-        Self::from_toml(&files::text(path)?, name_or_file)
+        Self::from_toml(&files::text(path)?, &path.display().to_string())
     }
 
     /// A table that comes with the program.
@@ -136,7 +140,7 @@ impl ClassTable {
         &self.classes
     }
 
-    /// What the ids of a space mean; the space `classes` has the classes themselves as ids.
+    /// Meaning of the ids of a space; the space `classes` has the classes themselves as ids.
     pub fn remap(&self, space: &str) -> Result<Remap> {
         if space == "classes" {
             return Ok(Remap::IDENTITY);

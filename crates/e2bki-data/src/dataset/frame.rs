@@ -43,7 +43,7 @@ impl OwnedSemantics {
     }
 }
 
-/// What became of the slots of a scan while reading: slots = points + all drops.
+/// Counts of the slots of a scan: slots = points + all drops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadCounts {
     /// Points, or places for points, in the file.
@@ -101,7 +101,7 @@ pub struct LoadedFrame {
     pub points: Vec<[f32; 3]>,
     /// Place of each point in the file.
     pub slots: Vec<u32>,
-    /// What the source says of each point.
+    /// Semantics of each point.
     pub semantics: OwnedSemantics,
     /// Pose of the sensor.
     pub world_from_sensor: Pose,
@@ -113,7 +113,7 @@ pub struct LoadedFrame {
     pub image: Option<PathBuf>,
     /// The camera image itself, if asked for.
     pub picture: Option<image::RgbImage>,
-    /// What became of the slots of the file.
+    /// Counts of the slots of the file.
     pub counts: ReadCounts,
     /// Time it took to read; nothing else depends on it.
     pub read_time: Duration,

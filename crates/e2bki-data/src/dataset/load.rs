@@ -72,7 +72,7 @@ impl Dataset {
         Ok(LoadedFrame {
             index,
             id: entry.id,
-            name: entry.name.clone(),
+            name: entry.name.to_string_lossy().into_owned(),
             points: returns.points,
             slots: returns.slots,
             semantics,
@@ -237,7 +237,7 @@ impl Dataset {
         Ok(image)
     }
 
-    /// What a network says of an image, which must be of the camera's size.
+    /// Output of the network for an image, which must have the camera's size.
     fn looked_at(&self, network: &dyn ImageSemantics, path: &Path) -> Result<Grid> {
         let picture = files::parse(path, parse::picture)?;
         self.check_size(path, "image", [picture.width() as usize, picture.height() as usize])?;
@@ -265,12 +265,15 @@ impl Values {
         let bytes = files::bytes(path)?;
         let flaw = |flaw: Flaw| flaw.of(path);
         if files::extension(path) == "bin" {
-            let shape = parse::grid_shape(&files::name(path)).ok_or_else(|| no_shape(path))?;
+            let shape = parse::grid_shape(&files::text_of(&files::name(path))).ok_or_else(|| no_shape(path))?;
             return Ok(Self::Pixels(parse::grid_f16(&bytes, shape).map_err(flaw)?));
         }
         let array = parse::npy(&bytes).map_err(flaw)?;
         match array.shape[..] {
-            [_, channels @ 1..=usize::MAX] => Ok(Self::Points(array.values().map(|v| v as f32).collect(), channels)),
+            [_, channels] => {
+                let channels = parse::check_channels(channels).map_err(flaw)?;
+                Ok(Self::Points(array.values().map(|v| v as f32).collect(), channels))
+            }
             _ => Ok(Self::Pixels(Grid::from_npy(&array).map_err(flaw)?)),
         }
     }

@@ -5,12 +5,15 @@ use std::path::Path;
 
 use e2bki::{ClassSet, Pose};
 
-use super::options::{GroundTruth, OpenOptions, SemanticsSource};
+use super::options::OpenOptions;
 use super::source::{self, Source};
 use crate::camera::{Brown, Camera};
 use crate::classes::ClassTable;
 use crate::error::{DataError, Result};
 use crate::layout::{self, Entry, Format, Layout};
+
+/// Widest window in which nearer points hide others, pixels: every point is compared with all of it.
+pub(crate) const MAX_WINDOW: usize = 1001;
 
 /// Frames that were left out, by their numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,6 +45,13 @@ impl Dataset {
         };
         if !dir.is_dir() {
             return Err(DataError::Missing(format!("{} is not a folder", dir.display())));
+        }
+        if let Some(window) = options.occlusion_window
+            && window > MAX_WINDOW
+        {
+            return Err(DataError::Request(format!(
+                "an occlusion window of {window} pixels; at most {MAX_WINDOW} are possible"
+            )));
         }
         let mut layout = layout::open(format, dir, options)?;
         if layout.entries.is_empty() && layout.without_pose.is_empty() {
@@ -166,7 +176,7 @@ impl Dataset {
         &self.layout.folder
     }
 
-    /// What should be known of how it was opened: assumptions, in words.
+    /// Notes on how it was opened: assumptions, as text.
     pub fn notes(&self) -> &[String] {
         &self.layout.notes
     }
@@ -190,12 +200,5 @@ impl Dataset {
     pub fn richness(&self, index: usize) -> usize {
         let count = |e: &Entry| [&e.image, &e.labels, &e.image_labels].iter().filter(|p| p.is_some()).count();
         self.layout.entries.get(index).map_or(0, count)
-    }
-
-    /// Whether there is ground truth of either kind.
-    pub fn has_ground_truth(&self) -> bool {
-        self.truth.is_some()
-            || matches!(self.options.semantics, SemanticsSource::GroundTruth | SemanticsSource::GroundTruthOf(_))
-            || matches!(source::truth(GroundTruth::Auto, &self.layout, &self.table), Ok(Some(_)))
     }
 }

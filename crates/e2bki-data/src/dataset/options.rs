@@ -1,6 +1,7 @@
-//! What to open, and where the semantics of the points come from.
+//! Options for opening a dataset, and sources of semantics.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::parse::Grid;
 /// How to open a dataset.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
-    /// Layout of the folder; found out where not given.
+    /// Layout of the folder; detected where not given.
     pub format: Option<Format>,
     /// Sequence; the first there is where not given.
     pub sequence: Option<String>,
@@ -22,9 +23,9 @@ pub struct OpenOptions {
     pub classes: Option<ClassTable>,
     /// Where the semantics come from.
     pub semantics: SemanticsSource,
-    /// What looks at the images, for [`SemanticsSource::Images`].
+    /// Network for the images, for [`SemanticsSource::Images`].
     pub network: Option<Arc<dyn ImageSemantics>>,
-    /// What the ids or channels of the semantics mean (`cityscapes`, `classes`, …); guessed where not given.
+    /// Label ids or channels of the semantics (`cityscapes`, `classes`, …); detected where not given.
     pub semantic_ids: Option<String>,
     /// Ground truth to load beside the semantics.
     pub ground_truth: GroundTruth,
@@ -46,11 +47,11 @@ pub trait ImageSemantics: Send + Sync + std::fmt::Debug {
     fn name(&self) -> &str;
     /// Channels of its grids.
     fn channels(&self) -> usize;
-    /// What its values are.
+    /// Kind of its values.
     fn kind(&self) -> ValueKind;
-    /// What its channels mean, if it knows: a space of label ids, or `classes`.
+    /// Meaning of its channels, if known: a space of label ids, or `classes`.
     fn ids(&self) -> Option<&str>;
-    /// What is in an image: cells that together cover it, or why that cannot be said.
+    /// Semantics of an image as cells that cover it, or the reason for failure.
     fn look(&self, image: &image::RgbImage) -> Result<Grid, String>;
 }
 
@@ -68,7 +69,7 @@ pub enum GroundTruth {
     Points,
 }
 
-/// What stored values are.
+/// Kind of stored values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
     /// Outputs of an ordinary network before softmax.
@@ -95,9 +96,9 @@ pub enum SemanticsSource {
     Labels(PathBuf),
     /// Stored values of points (N×C) or of pixels (C×H×W).
     Values(ValueKind, PathBuf),
-    /// The images, looked at by [`OpenOptions::network`].
+    /// The images, segmented by [`OpenOptions::network`].
     Images,
-    /// None: all points are void. To look at geometry only.
+    /// None: all points are void. For geometry only.
     Nothing,
 }
 
@@ -105,24 +106,33 @@ impl FromStr for SemanticsSource {
     type Err = DataError;
 
     fn from_str(text: &str) -> Result<Self, DataError> {
+        Self::parse(OsStr::new(text))
+    }
+}
+
+impl SemanticsSource {
+    /// From a name, or a kind of values and a folder, whose name need not be text: `logits:FOLDER`.
+    pub fn parse(given: &OsStr) -> Result<Self, DataError> {
+        let text = given.to_string_lossy();
         if text.ends_with(".onnx") || text.ends_with(".safetensors") {
             return Err(DataError::Request(format!(
                 "`{text}`: this build cannot run networks such as ONNX models; build it with `--features onnx` (`segment` for our own), or \
                  store the network's outputs and give logits:FOLDER"
             )));
         }
-        let (kind, folder) = text.split_once(':').unwrap_or((text, ""));
+        let kind = text.split(':').next().unwrap_or_default();
+        let folder = folder_of(given);
         let source = match kind {
             "ground-truth" => return Ok(Self::GroundTruth),
             "ground-truth-2d" => return Ok(Self::GroundTruthOf(GroundTruth::Pixels)),
             "ground-truth-3d" => return Ok(Self::GroundTruthOf(GroundTruth::Points)),
             "none" => return Ok(Self::Nothing),
-            "labels" => Self::Labels(folder.into()),
-            "logits" => Self::Values(ValueKind::Logits, folder.into()),
-            "evidential-logits" => Self::Values(ValueKind::LogEvidence, folder.into()),
-            "evidence" => Self::Values(ValueKind::Evidence, folder.into()),
-            "dirichlet" => Self::Values(ValueKind::Dirichlet, folder.into()),
-            "probabilities" => Self::Values(ValueKind::Probabilities, folder.into()),
+            "labels" => Self::Labels(folder.clone()),
+            "logits" => Self::Values(ValueKind::Logits, folder.clone()),
+            "evidential-logits" => Self::Values(ValueKind::LogEvidence, folder.clone()),
+            "evidence" => Self::Values(ValueKind::Evidence, folder.clone()),
+            "dirichlet" => Self::Values(ValueKind::Dirichlet, folder.clone()),
+            "probabilities" => Self::Values(ValueKind::Probabilities, folder.clone()),
             _ => {
                 return Err(DataError::Request(format!(
                     "`{text}` is no source of semantics; known: ground-truth, ground-truth-2d, ground-truth-3d, \
@@ -131,9 +141,33 @@ impl FromStr for SemanticsSource {
                 )));
             }
         };
-        if folder.is_empty() {
+        if folder.as_os_str().is_empty() {
             return Err(DataError::Request(format!("`{text}` needs a folder, as in {kind}:predictions")));
         }
         Ok(source)
     }
+}
+
+/// What follows the first colon. Paths are split only where the system allows it: at their components.
+fn folder_of(given: &OsStr) -> PathBuf {
+    if let Some(text) = given.to_str() {
+        return text.split_once(':').map_or("", |(_, folder)| folder).into();
+    }
+    // The first component holds the colon; it is text unless it is the folder's name itself that is not.
+    let mut parts = Path::new(given).components();
+    let first = parts.next().map(|part| part.as_os_str().to_os_string()).unwrap_or_default();
+    after_colon(&first).join(parts.as_path())
+}
+
+#[cfg(unix)]
+fn after_colon(part: &OsStr) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = part.as_bytes();
+    let at = bytes.iter().position(|b| *b == b':').map_or(bytes.len(), |at| at + 1);
+    OsStr::from_bytes(&bytes[at..]).into()
+}
+
+#[cfg(not(unix))]
+fn after_colon(part: &OsStr) -> PathBuf {
+    part.to_string_lossy().split_once(':').map_or("", |(_, folder)| folder).into()
 }

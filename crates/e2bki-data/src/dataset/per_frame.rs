@@ -1,6 +1,8 @@
 //! Files of a folder that belong to frames, by name or by number.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
@@ -8,7 +10,7 @@ use crate::files;
 
 /// The files of a folder with certain extensions.
 pub(crate) struct PerFrame {
-    by_stem: BTreeMap<String, PathBuf>,
+    by_stem: BTreeMap<OsString, PathBuf>,
     by_number: BTreeMap<u64, PathBuf>,
 }
 
@@ -26,10 +28,14 @@ impl PerFrame {
     }
 
     /// The file of a frame: of the same name, of a name that goes on after it (`000000_logits…`), or of the same number.
-    pub(crate) fn find(&self, name: &str, id: u64) -> Option<&PathBuf> {
-        let goes_on = |stem: &str| stem.strip_prefix(name).is_some_and(|rest| rest.starts_with(['_', '-', '.']));
+    pub(crate) fn find(&self, name: &OsStr, id: u64) -> Option<&PathBuf> {
+        let rest = |stem: &OsStr| {
+            stem.as_encoded_bytes().strip_prefix(name.as_encoded_bytes()).map(|rest| rest.first().copied())
+        };
+        let goes_on = |stem: &OsStr| matches!(rest(stem), Some(Some(b'_' | b'-' | b'.')));
         let longer = || {
-            self.by_stem.range(name.to_string()..).take_while(|(s, _)| s.starts_with(name)).find(|(s, _)| goes_on(s))
+            let from = self.by_stem.range::<OsStr, _>((Bound::Included(name), Bound::Unbounded));
+            from.take_while(|(stem, _)| rest(stem).is_some()).find(|(stem, _)| goes_on(stem))
         };
         self.by_stem.get(name).or_else(|| longer().map(|(_, path)| path)).or_else(|| self.by_number.get(&id))
     }

@@ -12,7 +12,7 @@ use crate::files;
 use crate::layout::Layout;
 use crate::parse;
 
-/// What is read for each frame.
+/// Data read for each frame.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     Nothing,
@@ -139,7 +139,7 @@ fn labels(options: &OpenOptions, layout: &Layout, table: &ClassTable, folder: &P
     let (_, found) = find(layout, folder, &["label", "npy", "png"])?;
     let example = found.first().cloned().unwrap_or_default();
     // Files that say in their names that they hold Cityscapes' training ids do.
-    let guess = if files::stem(&example).ends_with("trainid") { "cityscapes" } else { &layout.ids };
+    let guess = if files::text_of(&files::stem(&example)).ends_with("trainid") { "cityscapes" } else { &layout.ids };
     let remap = table.remap(options.semantic_ids.as_deref().unwrap_or(guess))?;
     let paths = per_frame(layout, &found);
     Ok(if files::extension(&example) == "png" { Source::Pixels(paths, remap) } else { Source::Points(paths, remap) })
@@ -171,7 +171,7 @@ fn images(options: &OpenOptions, layout: &Layout, table: &ClassTable) -> Result<
     Ok(Source::Images(network.clone(), layout.entries.iter().map(|e| e.image.clone()).collect(), remap))
 }
 
-/// What channels mean: as said, or as their number suggests.
+/// Meaning of channels: as given, or as their number suggests.
 fn channel_meaning(ids: Option<&str>, channels: usize, table: &ClassTable, of: &dyn Display) -> Result<Remap> {
     let classes = table.classes().len();
     let space = match (ids, channels) {
@@ -200,11 +200,11 @@ fn channel_meaning(ids: Option<&str>, channels: usize, table: &ClassTable, of: &
 /// Number of channels of a file of values.
 fn channels(path: &Path) -> Result<usize> {
     if files::extension(path) == "bin" {
-        let shape = parse::grid_shape(&files::name(path)).ok_or_else(|| no_shape(path))?;
-        return Ok(shape[0]);
+        let shape = parse::grid_shape(&files::text_of(&files::name(path))).ok_or_else(|| no_shape(path))?;
+        return parse::check_channels(shape[0]).map_err(|flaw| flaw.of(path));
     }
     files::parse(path, |bytes| match parse::npy(bytes)?.shape[..] {
-        [_, c] | [c, _, _] | [1, c, _, _] => Ok(c),
+        [_, c] | [c, _, _] | [1, c, _, _] => parse::check_channels(c),
         ref other => Err(Flaw::new(format!("points×channels or channels×height×width expected, {other:?} found"))),
     })
 }

@@ -50,7 +50,7 @@ impl Accumulated {
         let mut windows = Vec::new();
         for still in files::list_with(&folder.join("static"), &["ply"])? {
             let stem = files::stem(&still);
-            let Some((first, last)) = stem.split_once('_') else { continue };
+            let Some((first, last)) = stem.to_str().and_then(|stem| stem.split_once('_')) else { continue };
             let (Ok(first), Ok(last)) = (first.parse(), last.parse()) else { continue };
             let moving = Some(folder.join("dynamic").join(files::name(&still))).filter(|p| p.is_file());
             windows.push(Window { first, last, still, moving });
@@ -62,7 +62,8 @@ impl Accumulated {
     pub(crate) fn labels(&self, frame: u64, positions: impl Iterator<Item = [f64; 3]>) -> Result<Vec<Option<u32>>> {
         // Windows overlap: the one whose middle is nearest has the most points around the frame.
         let holds = |w: &&Window| (w.first..=w.last).contains(&frame);
-        let off_middle = |w: &Window| (w.first + w.last).abs_diff(2 * frame);
+        // The numbers of a file's name may be any: their sums are made where they cannot wrap.
+        let off_middle = |w: &Window| (u128::from(w.first) + u128::from(w.last)).abs_diff(2 * u128::from(frame));
         let best = self.windows.iter().filter(holds).map(off_middle).min();
         let Some(index) = self.windows.iter().position(|w| holds(&w) && Some(off_middle(w)) == best) else {
             return Ok(positions.map(|_| None).collect());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use e2bki::Pose;
 
 use super::folder_toml::{Coordinates, Direction, FolderToml};
-use super::{Entry, Layout};
+use super::{Entry, Layout, sequences};
 use crate::dataset::{CloudForm, OpenOptions};
 use crate::error::{DataError, Result};
 use crate::files;
@@ -35,13 +35,14 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
     let (mut entries, mut without_pose) = (Vec::new(), Vec::new());
     for (i, (cloud, pose)) in clouds.into_iter().zip(assigned).enumerate() {
         let name = files::stem(&cloud);
-        let id = if name.bytes().all(|b| b.is_ascii_digit()) { files::number(&name) } else { None }.unwrap_or(i as u64);
+        let digits = name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+        let id = if digits { files::number(&name) } else { None }.unwrap_or(i as u64);
         let Some(pose) = pose else {
             without_pose.push(id);
             continue;
         };
         let there = |folder: &Path, extensions: &[&str]| {
-            extensions.iter().map(|e| folder.join(format!("{name}.{e}"))).find(|path| path.is_file())
+            extensions.iter().map(|e| folder.join(files::with_ending(&name, e))).find(|path| path.is_file())
         };
         entries.push(Entry {
             id,
@@ -57,8 +58,8 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
     Ok(Layout {
         root: dir.to_path_buf(),
         folder: dir.to_path_buf(),
-        sequence: files::name(dir),
-        sequences: vec![files::name(dir)],
+        sequence: files::text_of(&files::name(dir)).into_owned(),
+        sequences: sequences::shown(&[files::name(dir)]),
         entries,
         without_pose,
         camera: toml.camera(dir),
@@ -88,7 +89,7 @@ fn read_poses(path: &Path, named: bool, notes: &mut Vec<String>) -> Result<Optio
 /// The pose of each cloud, in their order.
 fn assign(poses: Option<&PoseRows>, clouds: &[PathBuf], direction: Direction) -> Vec<Option<Pose>> {
     let turned = |pose: &Pose| if direction == Direction::SensorFromWorld { pose.inverse() } else { *pose };
-    let stems: Vec<String> = clouds.iter().map(|p| files::stem(p)).collect();
+    let stems: Vec<String> = clouds.iter().map(|p| files::text_of(&files::stem(p)).into_owned()).collect();
     let numbers: Option<Vec<u64>> = stems.iter().map(|s| s.parse().ok()).collect();
     let in_order = |poses: &[Pose]| (0..clouds.len()).map(|i| poses.get(i).map(turned)).collect();
     match poses {
@@ -101,7 +102,7 @@ fn assign(poses: Option<&PoseRows>, clouds: &[PathBuf], direction: Direction) ->
             _ => in_order(poses),
         },
         Some(PoseRows::ByFrame(poses)) => {
-            let number = |(i, stem): (usize, &String)| files::number(stem).unwrap_or(i as u64);
+            let number = |(i, stem): (usize, &String)| files::number_in(stem).unwrap_or(i as u64);
             stems.iter().enumerate().map(|s| poses.get(&number(s)).map(turned)).collect()
         }
         Some(PoseRows::ByTime(poses)) => {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use e2bki::ClassSet;
 
-use crate::camera::{Brown, Camera};
+use crate::camera::{Brown, Camera, check_size};
 use crate::classes::ClassTable;
 use crate::error::{DataError, Flaw, Result};
 use crate::files;
@@ -114,8 +114,7 @@ impl FolderToml {
             Some(Classes::List(names)) => Ok(Some(ClassTable::plain(ClassSet::from_names(names.clone())?))),
             Some(Classes::Named(name)) => {
                 let beside = dir.join(name);
-                let name = if beside.is_file() { beside.display().to_string() } else { name.clone() };
-                ClassTable::open(&name).map(Some)
+                if beside.is_file() { ClassTable::read(&beside) } else { ClassTable::open(name) }.map(Some)
             }
         }
     }
@@ -132,12 +131,13 @@ impl FolderToml {
             (None, Some(numbers)) => pose(numbers)?.inverse(),
             _ => return Err(bad("give either camera_from_sensor or sensor_from_camera".into())),
         };
-        let [width, height] = camera.size;
-        if !(1..=16_384).contains(&width) || !(1..=16_384).contains(&height) || camera.focal.iter().any(|f| *f <= 0.0) {
-            return Err(bad("size and focal must be positive, size at most 16384".into()));
+        let size = check_size(camera.size).map_err(|flaw| bad(flaw.what))?;
+        let numbers = camera.focal.iter().chain(&camera.center).chain(&camera.distortion).chain([&camera.pixel_center]);
+        if numbers.into_iter().any(|v| !v.is_finite()) || camera.focal.iter().any(|f| *f <= 0.0) {
+            return Err(bad("its numbers must be finite and its focal lengths positive".into()));
         }
         Ok(Camera {
-            size: camera.size,
+            size,
             focal: camera.focal,
             center: camera.center,
             lens: if camera.distortion == [0.0; 5] { Brown::default() } else { Brown::new(camera.distortion) },

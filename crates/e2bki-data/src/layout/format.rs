@@ -35,7 +35,7 @@ impl Format {
         NAMES.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
     }
 
-    /// Finds out what a folder holds.
+    /// Detects the layout of a folder.
     pub fn detect(dir: &Path) -> Result<Self> {
         if !dir.is_dir() {
             let what = if dir.exists() { "is not a folder" } else { "does not exist" };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use e2bki::Pose;
 
 use super::{Accumulated, Entry, Layout, Split, sequences};
-use crate::camera::{Camera, Deskew};
+use crate::camera::{Camera, Deskew, check_size};
 use crate::classes::ClassTable;
 use crate::dataset::{CloudForm, OpenOptions};
 use crate::error::{Flaw, Result};
@@ -25,7 +25,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
         lidar.insert(*frame, pose.after(&imu_from_velo)?);
     }
     let wanted = match options.split {
-        Some(split) => Some(listed(dir, &sequence, split)?),
+        Some(split) => Some(listed(dir, &files::text_of(&sequence), split)?),
         None => None,
     };
     let scans = dir.join("data_3d_raw").join(&sequence).join("velodyne_points/data");
@@ -42,7 +42,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
             without_pose.push(id);
             continue;
         };
-        let there = |folder: &Path| Some(folder.join(format!("{name}.png"))).filter(|path| path.is_file());
+        let there = |folder: &Path| Some(folder.join(files::with_ending(&name, "png"))).filter(|path| path.is_file());
         entries.push(Entry {
             id,
             pose: *pose,
@@ -66,8 +66,8 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
         folder: dir.to_path_buf(),
         scan_places: format!("looked for {}/*.bin", scans.display()),
         truth_places: "data_2d_semantics/train/…/semantic/*.png, data_3d_semantics/train/…/static/*.ply".into(),
-        sequence,
-        sequences: found,
+        sequence: files::text_of(&sequence).into_owned(),
+        sequences: sequences::shown(&found),
         entries,
         without_pose,
         cloud: CloudForm::KITTI,
@@ -100,18 +100,19 @@ fn camera(calibration: &Path) -> Result<Camera> {
     let p = keyed.numbers::<12>("P_rect_00").map_err(flaw)?;
     let [a, b, c, d, e, f, g, h, i] = keyed.numbers::<9>("R_rect_00").map_err(flaw)?;
     let [width, height] = keyed.numbers::<2>("S_rect_00").map_err(flaw)?;
-    if !(1.0..=16_384.0).contains(&width) || !(1.0..=16_384.0).contains(&height) {
-        return Err(flaw(Flaw::new(format!("`S_rect_00`: {width}×{height} is not the size of an image"))));
-    }
+    // What is too large for a whole number is too large for an image.
+    let size = check_size([width as usize, height as usize])
+        .map_err(|found| flaw(Flaw::new(format!("`S_rect_00`: {}", found.what))))?;
     let rectified_from_camera = parse::rigid(&[a, b, c, 0.0, d, e, f, 0.0, g, h, i, 0.0]).map_err(flaw)?;
     let rectified_from_velo = rectified_from_camera.after(&cam_to_velo(calibration)?.inverse())?;
-    Camera::from_projection(p, [width as usize, height as usize], &rectified_from_velo).map_err(flaw)
+    Camera::from_projection(p, size, &rectified_from_velo).map_err(flaw)
 }
 
 /// Motion during the turn of a frame, from the pose before, or after where there is none before.
 fn deskew(poses: &BTreeMap<u64, Pose>, id: u64) -> Result<Option<Deskew>> {
     let before = id.checked_sub(1).and_then(|id| poses.get(&id));
-    Ok(match (before, poses.get(&id), poses.get(&(id + 1))) {
+    let after = id.checked_add(1).and_then(|id| poses.get(&id));
+    Ok(match (before, poses.get(&id), after) {
         (Some(before), Some(now), _) => Some(Deskew::between(now, before)?),
         (None, Some(now), Some(after)) => Some(Deskew::between(after, now)?),
         _ => None,
@@ -123,7 +124,7 @@ fn listed(dir: &Path, sequence: &str, split: Split) -> Result<BTreeSet<u64>> {
     let path: PathBuf = dir.join(format!("data_2d_semantics/train/2013_05_28_drive_{}_frames.txt", split.name()));
     let own = |line: &str| {
         let image = line.split_whitespace().next()?;
-        image.split('/').any(|part| part == sequence).then(|| files::number(image.rsplit('/').next()?))?
+        image.split('/').any(|part| part == sequence).then(|| files::number_in(image.rsplit('/').next()?))?
     };
     Ok(files::text(&path)?.lines().filter_map(own).collect())
 }

@@ -10,6 +10,7 @@ mod rellis3d;
 mod semantickitti;
 mod sequences;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use e2bki::Pose;
@@ -27,7 +28,7 @@ pub(crate) use accumulated::Accumulated;
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) id: u64,
-    pub(crate) name: String,
+    pub(crate) name: OsString,
     pub(crate) cloud: PathBuf,
     pub(crate) pose: Pose,
     /// Labels of the points.
@@ -38,7 +39,7 @@ pub(crate) struct Entry {
     pub(crate) deskew: Option<Deskew>,
 }
 
-/// What a folder holds.
+/// Contents of a folder.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) root: PathBuf,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::folder::CLOUDS;
 use super::folder_toml::FolderToml;
-use super::{Entry, Layout};
+use super::{Entry, Layout, sequences};
 use crate::dataset::{CloudForm, OpenOptions};
 use crate::error::{DataError, Result};
 use crate::files;
@@ -40,8 +40,8 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
         entries.push(Entry {
             id,
             pose: *pose,
-            labels: there(labels.join(format!("{name}.npy"))),
-            image: there(images.join(format!("{name}.jpg"))),
+            labels: there(labels.join(files::with_ending(&name, "npy"))),
+            image: there(images.join(files::with_ending(&name, "jpg"))),
             image_labels: None,
             deskew: None,
             cloud,
@@ -51,8 +51,8 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
     Ok(Layout {
         root: dir.to_path_buf(),
         folder: dir.to_path_buf(),
-        sequence: files::name(dir),
-        sequences: vec![files::name(dir)],
+        sequence: files::text_of(&files::name(dir)).into_owned(),
+        sequences: sequences::shown(&[files::name(dir)]),
         entries,
         without_pose,
         camera: toml.camera(dir),

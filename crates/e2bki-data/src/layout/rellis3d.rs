@@ -1,6 +1,7 @@
 //! RELLIS-3D: organised OS1 scans with zeros for missing returns, poses of the LiDAR by line, camera behind a lens.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use e2bki::Pose;
@@ -39,7 +40,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
     let image_labels = numbered(IMAGE_LABELS, &["png"])?;
     let poses = poses(&folder, &mut notes)?;
     let wanted = match options.split {
-        Some(split) => Some(listed(&parent, &sequence, split)?),
+        Some(split) => Some(listed(&parent, &files::text_of(&sequence), split)?),
         None => None,
     };
     let (mut entries, mut without_pose) = (Vec::new(), Vec::new());
@@ -77,8 +78,8 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
         truth_places: format!("{LABELS}/*.label, {IMAGE_LABELS}/*.png"),
         root,
         folder,
-        sequence,
-        sequences: found,
+        sequence: files::text_of(&sequence).into_owned(),
+        sequences: sequences::shown(&found),
         entries,
         without_pose,
         cloud: CloudForm::KITTI,
@@ -109,12 +110,12 @@ fn listed(parent: &Path, sequence: &str, split: Split) -> Result<BTreeSet<u64>> 
     let own = |line: &str| {
         let scan = line.split_whitespace().next()?;
         let name = scan.strip_prefix(sequence)?.strip_prefix('/')?;
-        files::number(name.rsplit('/').next()?)
+        files::number_in(name.rsplit('/').next()?)
     };
     Ok(text.lines().filter_map(own).collect())
 }
 
-fn camera(root: &Path, folder: &Path, sequence: &str, size: [usize; 2]) -> Result<Camera> {
+fn camera(root: &Path, folder: &Path, sequence: &OsStr, size: [usize; 2]) -> Result<Camera> {
     let info = calibration(root, folder, sequence, "Rellis_3D_cam_intrinsic", "camera_info.txt")?;
     let [fx, fy, cx, cy] = files::parse_text(&info, parse::numbers::<4>)?;
     let path = calibration(root, folder, sequence, "Rellis_3D_cam2lidar", "transforms.yaml")?;
@@ -131,12 +132,12 @@ fn camera(root: &Path, folder: &Path, sequence: &str, size: [usize; 2]) -> Resul
 }
 
 /// A calibration file: beside the scans, or in its own download `<prefix>…/<any>/<sequence>/`.
-fn calibration(root: &Path, folder: &Path, sequence: &str, prefix: &str, file: &str) -> Result<PathBuf> {
+fn calibration(root: &Path, folder: &Path, sequence: &OsStr, prefix: &str, file: &str) -> Result<PathBuf> {
     let beside = folder.join(file);
     if beside.is_file() {
         return Ok(beside);
     }
-    for download in files::folders(root)?.iter().filter(|name| name.starts_with(prefix)) {
+    for download in files::folders(root)?.iter().filter(|name| files::text_of(name).starts_with(prefix)) {
         for inner in files::folders(&root.join(download))? {
             let path = root.join(download).join(inner).join(sequence).join(file);
             if path.is_file() {
@@ -147,6 +148,6 @@ fn calibration(root: &Path, folder: &Path, sequence: &str, prefix: &str, file: &
     Err(DataError::Missing(format!(
         "{file} not found; looked for {} and {}",
         beside.display(),
-        root.join(format!("{prefix}*/*/{sequence}/{file}")).display()
+        root.join(format!("{prefix}*/*")).join(sequence).join(file).display()
     )))
 }

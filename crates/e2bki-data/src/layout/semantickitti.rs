@@ -1,5 +1,6 @@
 //! SemanticKITTI: scans, labels with instances in the high bits, poses of camera 0 in its first frame's coordinates.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use e2bki::Pose;
@@ -28,8 +29,8 @@ fn split_of(sequence: &str) -> Option<Split> {
 pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
     let mut notes = Vec::new();
     let (root, parent, found) = sequences::locate(dir, &["sequences", "dataset/sequences", ""], "velodyne")?;
-    let of_split: Vec<String> = match options.split {
-        Some(split) => found.iter().filter(|name| split_of(name) == Some(split)).cloned().collect(),
+    let of_split: Vec<OsString> = match options.split {
+        Some(split) => found.iter().filter(|name| split_of(&files::text_of(name)) == Some(split)).cloned().collect(),
         None => found.clone(),
     };
     let sequence = sequences::choose(&of_split, options.sequence.as_deref(), dir, &mut notes)?;
@@ -56,8 +57,8 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
         entries.push(Entry {
             id,
             pose: lidar_pose(pose, &camera_from_lidar, &lidar_from_camera)?,
-            labels: there(folder.join("labels").join(format!("{name}.label"))),
-            image: pictures.and_then(|p| there(folder.join(p).join(format!("{name}.png")))),
+            labels: there(folder.join("labels").join(files::with_ending(&name, "label"))),
+            image: pictures.and_then(|p| there(folder.join(p).join(files::with_ending(&name, "png")))),
             image_labels: None,
             deskew: None,
             cloud,
@@ -80,8 +81,8 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
         truth_places: "labels/*.label".into(),
         root,
         folder,
-        sequence,
-        sequences: found,
+        sequence: files::text_of(&sequence).into_owned(),
+        sequences: sequences::shown(&found),
         entries,
         without_pose,
         camera,

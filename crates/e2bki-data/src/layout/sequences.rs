@@ -1,37 +1,53 @@
 //! Sequences of a dataset: which there are and which is meant.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::error::{DataError, Result};
 use crate::files;
 
 /// Folders in `parent` that hold `inside`.
-pub(super) fn having(parent: &Path, inside: &str) -> Result<Vec<String>> {
+pub(super) fn having(parent: &Path, inside: &str) -> Result<Vec<OsString>> {
     Ok(files::folders(parent)?.into_iter().filter(|name| parent.join(name).join(inside).is_dir()).collect())
 }
 
+/// Names to show.
+pub(super) fn shown(names: &[OsString]) -> Vec<String> {
+    names.iter().map(|name| files::text_of(name).into_owned()).collect()
+}
+
 /// The sequence that is meant: the one asked for, or the first.
-pub(super) fn choose(found: &[String], wanted: Option<&str>, dir: &Path, notes: &mut Vec<String>) -> Result<String> {
-    let all = found.join(", ");
+pub(super) fn choose(
+    found: &[OsString],
+    wanted: Option<&str>,
+    dir: &Path,
+    notes: &mut Vec<String>,
+) -> Result<OsString> {
+    let all = shown(found).join(", ");
     match (wanted, found) {
         (Some(wanted), _) => {
-            found.iter().find(|name| *name == wanted || matches(name, wanted)).cloned().ok_or_else(|| {
+            found.iter().find(|name| matches(name, wanted)).cloned().ok_or_else(|| {
                 DataError::Missing(format!("{} has no sequence `{wanted}`; it has {all}", dir.display()))
             })
         }
         (None, []) => Err(DataError::Missing(format!("{} holds no sequences with scans", dir.display()))),
         (None, [only]) => Ok(only.clone()),
         (None, [first, ..]) => {
-            notes.push(format!("{} sequences found ({all}); taking {first} (choose with --sequence)", found.len()));
+            notes.push(format!(
+                "{} sequences found ({all}); taking {} (choose with --sequence)",
+                found.len(),
+                files::text_of(first)
+            ));
             Ok(first.clone())
         }
     }
 }
 
 /// `8` and `0008` mean `2013_05_28_drive_0008_sync`, `8` means `08`.
-fn matches(name: &str, wanted: &str) -> bool {
-    let (Ok(number), Some(own)) = (wanted.parse::<u64>(), drive_number(name)) else { return false };
-    number == own
+fn matches(name: &OsStr, wanted: &str) -> bool {
+    let name = files::text_of(name);
+    let (Ok(number), Some(own)) = (wanted.parse::<u64>(), drive_number(&name)) else { return name == wanted };
+    name == wanted || number == own
 }
 
 fn drive_number(name: &str) -> Option<u64> {
@@ -40,7 +56,7 @@ fn drive_number(name: &str) -> Option<u64> {
 }
 
 /// Where sequences are: the folder of the dataset, that of the sequences, and their names. `inside` marks a sequence.
-pub(super) fn locate(dir: &Path, parents: &[&str], inside: &str) -> Result<(PathBuf, PathBuf, Vec<String>)> {
+pub(super) fn locate(dir: &Path, parents: &[&str], inside: &str) -> Result<(PathBuf, PathBuf, Vec<OsString>)> {
     // The folder may be a sequence itself; its dataset is then above.
     if dir.join(inside).is_dir() {
         let here = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());

@@ -9,6 +9,9 @@ use crate::error::Flaw;
 /// Most values of a grid: 64 channels of a 4-megapixel image.
 const MAX_VALUES: usize = 1 << 28;
 
+/// Most channels: classes of any network. An array of no points may declare any number of them.
+pub(crate) const MAX_CHANNELS: usize = 65_536;
+
 /// Channels on a raster, held pixel by pixel so that one look-up touches neighbouring memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid {
@@ -53,7 +56,16 @@ impl Grid {
     }
 }
 
+/// Refuses more channels than a network can have.
+pub(crate) fn check_channels(channels: usize) -> Parsed<usize> {
+    if (1..=MAX_CHANNELS).contains(&channels) {
+        return Ok(channels);
+    }
+    Err(Flaw::new(format!("{channels} channels; 1 to {MAX_CHANNELS} are read")))
+}
+
 fn checked(shape: [usize; 3]) -> Parsed<usize> {
+    check_channels(shape[0])?;
     match shape.iter().try_fold(1_usize, |all, n| all.checked_mul(*n)) {
         Some(count) if (1..=MAX_VALUES).contains(&count) => Ok(count),
         _ => Err(Flaw::new(format!("{shape:?} is not a usable shape; 1 to {MAX_VALUES} values are read"))),

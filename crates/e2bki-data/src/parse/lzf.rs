@@ -7,7 +7,7 @@ use crate::error::Flaw;
 pub(super) fn decompress(packed: &[u8], size: usize) -> Parsed<Vec<u8>> {
     let short = || Flaw::new("the compressed data is damaged");
     // Three bytes make at most 264: a larger promise is refused before anything is allocated.
-    if size > packed.len().saturating_mul(264) {
+    if size > packed.len().saturating_mul(88) {
         return Err(short());
     }
     let mut out: Vec<u8> = Vec::with_capacity(size);

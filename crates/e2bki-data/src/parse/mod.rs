@@ -15,6 +15,7 @@ mod scalar;
 mod table;
 mod transforms;
 
+pub(crate) use grid::check_channels;
 pub use grid::{Grid, grid_f16, grid_shape};
 pub use keyed::{Keyed, numbers};
 pub use las::las;

@@ -4,6 +4,9 @@ use super::Parsed;
 use super::scalar::Scalar;
 use crate::error::Flaw;
 
+/// Most axes, as NumPy has it.
+const MAX_AXES: usize = 64;
+
 /// An array whose numbers are read when asked for.
 #[derive(Debug, Clone)]
 pub struct Npy<'a> {
@@ -64,6 +67,9 @@ pub fn npy(bytes: &[u8]) -> Parsed<Npy<'_>> {
     let shape = axes
         .map(|axis| axis.parse::<usize>().map_err(|_| Flaw::new(format!("`{axis}` is not a length of an axis"))))
         .collect::<Parsed<Vec<usize>>>()?;
+    if shape.len() > MAX_AXES {
+        return Err(Flaw::new(format!("{} axes; at most {MAX_AXES} are read", shape.len())));
+    }
     if after("fortran_order")?.starts_with("True") && shape.iter().filter(|n| **n > 1).count() > 1 {
         return Err(Flaw::new("it is in Fortran order; save it with np.ascontiguousarray(a)"));
     }

@@ -8,7 +8,12 @@ use super::scalar::Scalar;
 use super::table::{Field, Table, text_rows};
 use crate::error::Flaw;
 
+/// Most fields of a header, and most numbers of a point once fields of several numbers are counted as such.
 const MAX_FIELDS: usize = 256;
+const MAX_COLUMNS: usize = 4096;
+
+/// Longest name of a field: a name is repeated for each number of its field.
+const MAX_NAME: usize = 128;
 
 #[derive(Default)]
 struct Header {
@@ -53,7 +58,13 @@ impl Header {
         let integers = || words.iter().map(|w| integer(w)).collect::<Parsed<Vec<usize>>>();
         let first = || words.first().map_or_else(|| Err(Flaw::at_line(number, "a number is missing")), |w| integer(w));
         match key {
-            "FIELDS" => self.names = words.iter().map(|w| w.to_string()).collect(),
+            "FIELDS" => {
+                if let Some(long) = words.iter().find(|w| w.len() > MAX_NAME) {
+                    let what = format!("a field's name has {} bytes; at most {MAX_NAME} are read", long.len());
+                    return Err(Flaw::at_line(number, what));
+                }
+                self.names = words.iter().map(|w| w.to_string()).collect();
+            }
             "SIZE" => self.sizes = integers()?,
             "TYPE" => self.kinds = words.iter().map(|w| w.to_string()).collect(),
             "COUNT" => self.counts = integers()?,
@@ -89,8 +100,12 @@ impl Header {
                 Flaw::new(format!("field `{}`: no type {} of {} bytes", self.names[i], self.kinds[i], self.sizes[i]))
             })?;
             let repeat = self.counts.get(i).copied().unwrap_or(1);
-            if columns.len() + repeat > 4096 {
-                return Err(Flaw::new("more than 4096 numbers per point"));
+            // Held against the room that is left, not added to what there is: a sum of what a file says may wrap.
+            if repeat > MAX_COLUMNS - columns.len() {
+                return Err(Flaw::new(format!(
+                    "field `{}`: COUNT {repeat} makes more than {MAX_COLUMNS} numbers per point",
+                    self.names[i]
+                )));
             }
             for k in 0..repeat {
                 let name = if k == 0 { self.names[i].clone() } else { format!("{}_{k}", self.names[i]) };
@@ -129,7 +144,7 @@ fn body<'a>(header: &Header, encoding: &str, data: &'a [u8], line: usize) -> Par
             if count.checked_mul(record) != Some(unpacked) {
                 return Err(Flaw::new(format!("{count} points of {record} bytes do not make {unpacked} bytes")));
             }
-            let packed = data.get(8..8 + packed).ok_or_else(|| Flaw::new("the compressed data is cut short"))?;
+            let packed = data[8..].get(..packed).ok_or_else(|| Flaw::new("the compressed data is cut short"))?;
             // Fields of COUNT n are interleaved within their block; only single numbers are read from such files.
             if header.counts.iter().any(|n| *n > 1) {
                 return Err(Flaw::new("compressed fields of COUNT above 1 are not supported; save it as binary"));

@@ -22,6 +22,7 @@ pub fn ply(bytes: &[u8]) -> Parsed<Table<'_>> {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["format", name, _] => encoding = Some(name.to_string()),
+            ["element", "vertex", _] if count.is_some() => return Err(bad("a second element of vertices")),
             ["element", "vertex", n] => {
                 count = Some(n.parse::<usize>().map_err(|_| bad("not a number of vertices"))?);
                 in_vertices = true;

@@ -37,11 +37,15 @@ const LABELS: [&str; 8] =
 impl<'a> Table<'a> {
     /// Checks that all fields of all records lie within the data.
     pub(super) fn new(count: usize, fields: Vec<Field>, data: Cow<'a, [u8]>, big_endian: bool) -> Parsed<Self> {
+        if count > 0 && fields.is_empty() {
+            return Err(Flaw::new(format!("its header promises {count} records without any field")));
+        }
         for field in &fields {
             let end = count
                 .saturating_sub(1)
                 .checked_mul(field.stride)
-                .and_then(|n| n.checked_add(field.offset + field.kind.size()));
+                .and_then(|n| n.checked_add(field.offset))
+                .and_then(|n| n.checked_add(field.kind.size()));
             if count > 0 && end.is_none_or(|end| end > data.len()) {
                 return Err(Flaw::new(format!(
                     "its header promises {count} records, but {} bytes of data do not hold that many: the file is cut short",

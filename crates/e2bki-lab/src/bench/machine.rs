@@ -1,4 +1,4 @@
-//! What the numbers were measured on.
+//! The machine that was measured.
 
 use serde_json::{Value, json};
 

@@ -27,7 +27,7 @@ use crate::real::PREDICTIONS;
 use crate::{OpenSource, table};
 pub(crate) use measure::median;
 
-/// Measure the engine: time per stage, scaling, queries, memory
+/// Benchmark the engine: time per stage, scaling, queries, memory
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  e2bki bench\n  e2bki bench --only scan,queries --data semantickitti/sequences/08\n  \
@@ -84,7 +84,7 @@ impl Options {
         self.semantics.as_deref().unwrap_or(PREDICTIONS)
     }
 
-    /// What the scans are and where their semantics come from.
+    /// Source of the scans and of their semantics.
     fn input(&self) -> Value {
         match &self.data {
             Some(folder) => json!({"data": folder, "semantics": self.semantics()}),
@@ -121,6 +121,7 @@ type Inputs = (Vec<LabelledFrame>, ClassSet);
 
 /// Runs the benchmarks that were asked for, prints their numbers and compares them with an earlier run's.
 pub fn run(options: &Options, open_source: OpenSource) -> Result<()> {
+    e2bki_output::outputs::check_files([&options.json])?;
     if let Some(name) = &options.workload {
         return micro::run(name);
     }

@@ -1,4 +1,4 @@
-//! What could go wrong on a long day: standing still, driving in circles, frames that are too large or make no sense.
+//! Worst cases: standing still, driving in circles, frames that are too large or make no sense.
 //! Time and memory must stay bounded.
 
 use anyhow::Result;

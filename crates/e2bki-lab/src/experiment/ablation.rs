@@ -1,4 +1,4 @@
-//! What each part is worth: the paper's steps from S-BKI to E2-BKI, and our default with one part taken out at a time.
+//! Ablations: the paper's steps from S-BKI to E2-BKI, and our default with one part taken out at a time.
 
 use anyhow::Result;
 use e2bki::Config;

@@ -1,4 +1,4 @@
-//! What an experiment works with: its options, its folder, and what it has to show.
+//! State of a running experiment: options, folder, output.
 
 use std::path::PathBuf;
 
@@ -27,6 +27,7 @@ pub(super) struct Context {
     pub(super) state: State,
     open_source: OpenSource,
     name: &'static str,
+    about: String,
     records: Vec<Record>,
     markdown: String,
     report: Report,
@@ -42,6 +43,7 @@ impl Context {
             state,
             open_source,
             name,
+            about: about.into(),
             records: Vec::new(),
             markdown: String::new(),
             report,
@@ -94,7 +96,7 @@ impl Context {
         Config::default().with(|c| c.run.threads = self.options.threads)
     }
 
-    /// What the other methods share with ours (kernel length, β, gate, input) as their papers have it.
+    /// Settings that the other methods share with ours (kernel length, β, gate, input), as in their papers.
     pub(super) fn their_config(&self) -> Result<Config> {
         Ok(Config::preset("paper-urban")?.with(|c| c.run.threads = self.options.threads))
     }
@@ -144,7 +146,10 @@ impl Context {
     /// Writes records and tables.
     pub(super) fn finish(mut self) -> Result<()> {
         let markdown = self.path(".md");
-        std::fs::write(&markdown, &self.markdown).with_context(|| format!("cannot write {}", markdown.display()))?;
+        // A page of docs/results as it is.
+        let page =
+            format!("# {}: {}\n\n    {}\n\n{}\n", self.name, self.about, report::command(), self.markdown.trim_end());
+        std::fs::write(&markdown, page).with_context(|| format!("cannot write {}", markdown.display()))?;
         table::write_json(&self.path(".json"), &self.records)?;
         if let Some(path) = &self.options.json {
             table::write_json(path, &self.records)?;

@@ -1,4 +1,4 @@
-//! What is learned from ground truth of frames that are not asked about: ConvBKI's kernels, once per dataset and kept in
+//! Learning from ground truth of frames that are not queried: ConvBKI's kernels, once per dataset and kept in
 //! the experiment's folder, and how far a network can be trusted.
 
 use anyhow::{Context as _, Result};

@@ -25,13 +25,13 @@ pub(super) struct Dataset {
     pub(super) identity: String,
     pub(super) classes: ClassSet,
     pub(super) frames: usize,
-    /// Points farther away are not asked about.
+    /// Points farther away are not queried.
     pub(super) max_range_m: f64,
     /// Map every second frame and ask at the points of the others.
     pub(super) held_out: bool,
     /// The dataset of the paper this stands in for.
     pub(super) stands_for: Option<Standard>,
-    /// How far the camera is turned without anybody knowing, radians.
+    /// Unnoticed calibration error of the camera, radians.
     calibration_rad: f64,
     source: Source,
 }
@@ -121,7 +121,7 @@ impl Dataset {
         })
     }
 
-    /// The same, seen by a camera that is turned by an angle without anybody knowing.
+    /// The same with an unnoticed calibration error of the camera.
     pub(super) fn miscalibrated(mut self, degrees: f64) -> Self {
         self.calibration_rad = degrees.to_radians();
         self.identity += &format!(" camera turned by {degrees}°");
@@ -164,7 +164,7 @@ impl Dataset {
         (0..self.frames).map(|index| self.frame(index).map_err(|e| Error::Frame { index, why: format!("{e:#}") }))
     }
 
-    /// Whether the points of a frame are asked about.
+    /// Whether a frame is queried.
     pub(super) fn asks(&self, index: usize) -> bool {
         !self.held_out || index % 2 == 1
     }

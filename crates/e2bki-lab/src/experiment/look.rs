@@ -1,4 +1,4 @@
-//! What looks at a simulated drive: a model of a network's errors, or a network that sees its images.
+//! Source of the semantics of a simulated drive: a model of a network's errors, or a network that sees its images.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -18,7 +18,7 @@ pub(super) struct Method {
     pub(super) confidence: Confidence,
     /// Every so many frames one is mapped.
     pub(super) every: usize,
-    /// What this entrant varies, for its record.
+    /// Varied settings of this entrant, for its record.
     pub(super) parameters: BTreeMap<String, String>,
     /// Error of the poses it is given.
     pose_noise: Option<PoseNoise>,

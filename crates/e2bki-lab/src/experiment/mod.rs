@@ -35,7 +35,7 @@ use crate::{OpenSource, table};
 use context::Context;
 use registry::{EXPERIMENTS, Experiment};
 
-/// Repeat a table or figure of the paper, all methods side by side
+/// Reproduce a table or figure of the paper, all methods side by side
 #[derive(Args, Clone)]
 #[command(after_help = "Examples:\n  e2bki experiment list\n  e2bki experiment table-full\n  \
     e2bki experiment figure-sparsity --out results --json sparsity.json\n  \
@@ -43,16 +43,16 @@ use registry::{EXPERIMENTS, Experiment};
     Without --data, experiments run on simulated drives of fixed seeds that stand in for the paper's datasets. What is\n\
     finished is kept in the folder --out: an interrupted experiment continues where it was.")]
 pub struct Options {
-    /// Which experiment; `list` shows them all
+    /// Experiment; `list` shows them all
     name: String,
-    /// A SemanticKITTI sequence folder instead of simulated drives
+    /// Dataset folder to use instead of simulated drives
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// With --data: source of the semantics, as in `e2bki map`; `ground-truth` maps the true labels
     /// [default: labels:predictions]
     #[arg(long, value_name = "SOURCE", requires = "data")]
     semantics: Option<String>,
-    /// With --data: map every second frame and ask at the points of the others
+    /// With --data: map every second frame and query at the points of the others
     #[arg(long, requires = "data")]
     held_out: bool,
     /// Long drives (400 frames) and fine steps: hours instead of minutes
@@ -64,17 +64,17 @@ pub struct Options {
     /// LiDAR columns per turn of simulated drives [default: the sensor's own]
     #[arg(long, value_name = "N")]
     columns: Option<usize>,
-    /// Training data the simulated network had, 0.02 to 1, or a trained network that looks at the images (.safetensors,
+    /// Share of the training data that the simulated network had, 0.02 to 1, or a trained network (.safetensors,
     /// .onnx; for figure-weak-network also a folder of them)
     #[arg(long, value_name = "FRACTION|FILE", default_value = "0.3")]
     network: look::Look,
-    /// Folder for figures, tables, records and unfinished work
+    /// Folder for figures, tables, records and intermediate results
     #[arg(long, value_name = "DIR", default_value = "experiments-out")]
     out: PathBuf,
     /// Threads [default: one per core]
     #[arg(long, default_value_t = 0)]
     threads: usize,
-    /// Write a report to look at: one HTML file
+    /// Write a report: one HTML file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Write the records as JSON (- for standard output)
@@ -88,6 +88,7 @@ pub fn run(options: &Options, open_source: OpenSource) -> Result<()> {
         return list();
     }
     let experiment = find(&options.name)?;
+    e2bki_output::outputs::check_files([&options.report, &options.json])?;
     if options.frames == Some(0) {
         bail!("--frames is 0; give at least 1");
     }

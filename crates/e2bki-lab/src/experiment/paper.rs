@@ -30,7 +30,7 @@ const BEV: [(&str, [[f64; 3]; 3]); 7] = [
     ("continuous", [[46.7, 83.1, 12.6], [70.7, 89.6, 7.9], [43.6, 82.6, 10.4]]),
 ];
 
-/// What the paper reports of a method on the dataset that a drive stands in for, as mIoU / Acc / BS (/ ECE).
+/// The paper's numbers for a method on the dataset that a drive stands in for, as mIoU / Acc / BS (/ ECE).
 pub(super) fn scores(standard: Standard, method: &str, view: View) -> Option<String> {
     let column = match standard {
         Standard::RellisLike => 0,

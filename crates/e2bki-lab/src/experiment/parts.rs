@@ -1,4 +1,4 @@
-//! What each part of the default is worth where the default was chosen: training drives, and the first half of the real scans.
+//! Value of each part of the default where the default was chosen: training drives, and the first half of the real scans.
 
 use anyhow::Result;
 use e2bki::Config;

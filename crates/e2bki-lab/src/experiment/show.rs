@@ -67,7 +67,7 @@ pub(super) fn scores(dataset: &Dataset, records: &[Record]) -> Table {
     table
 }
 
-/// What a map costs and how much it claims.
+/// Time, memory and occupied volume of each map.
 pub(super) fn costs(records: &[Record]) -> Table {
     let mut table =
         Table::new(["method", "m³ occupied", "empty claimed %", "near %", "Hz", "MB", "BS min–max", "ECE min–max"]);

@@ -46,7 +46,7 @@ impl State {
         Ok(Self { path, file, known })
     }
 
-    /// What is known under a key.
+    /// The record of a key.
     pub(super) fn get(&self, key: &str) -> Option<&Record> {
         self.known.get(key)
     }

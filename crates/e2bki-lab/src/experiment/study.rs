@@ -17,7 +17,7 @@ const BATCH: usize = 24;
 /// Changes when results of the same inputs change.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " evaluation 3");
 
-/// What to compare.
+/// A comparison.
 pub(super) struct Study<'a> {
     pub(super) dataset: &'a Dataset,
     pub(super) methods: &'a [Method],
@@ -181,6 +181,6 @@ fn truths(questions: &Questions, view: View) -> &[u16] {
 fn remove(path: &std::path::Path) {
     // What cannot be removed is only in the way.
     if let Err(error) = std::fs::remove_file(path) {
-        eprintln!("note: cannot remove {}: {error}", path.display());
+        e2bki_output::table::say(&format!("note: cannot remove {}: {error}", path.display()));
     }
 }

@@ -84,7 +84,7 @@ fn compare(context: &mut Context, standards: &[Standard], views: &[View], by_cla
         let records = context.study(&study)?;
         context.introduce(&dataset)?;
         if records.iter().all(|record| record.queries == 0) {
-            context.note("No ground truth was found, so that nothing can be scored: dashes.")?;
+            context.note("No ground truth was found: nothing can be scored.")?;
         }
         context.table(&show::scores(&dataset, &records))?;
         if by_class || dataset.held_out {

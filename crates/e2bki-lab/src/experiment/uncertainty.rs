@@ -1,4 +1,4 @@
-//! What the uncertainty of a primitive means: its distribution before and after tempering, and how often maps are right.
+//! Meaning of a primitive's uncertainty: its distribution before and after tempering, and how often maps are right.
 
 use anyhow::Result;
 use e2bki::config::Doubt;

@@ -154,7 +154,8 @@ impl Description {
         toml::to_string(self).map_err(|error| SegmentError::Request(error.to_string()))
     }
 
-    fn check(&self) -> std::result::Result<(), String> {
+    /// Checks every number, wherever they come from.
+    pub(crate) fn check(&self) -> std::result::Result<(), String> {
         let within = |field: &str, value: f32, low: f32, high: f32| {
             let message = || format!("`{field}` is {value}; it must be between {low} and {high}");
             if (low..=high).contains(&value) { Ok(()) } else { Err(message()) }

@@ -201,8 +201,10 @@ fn parse<'a>(bytes: &'a [u8], name: &str) -> Result<SafeTensors<'a>> {
 fn metadata(bytes: &[u8], name: &str) -> Result<Option<Metadata>> {
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| SegmentError::model(name, error))?;
     let Some(text) = metadata.metadata().as_ref().and_then(|all| all.get(KEY)) else { return Ok(None) };
-    let what = |error: serde_json::Error| SegmentError::model(name, format!("bad metadata `{KEY}`: {error}"));
-    serde_json::from_str(text).map(Some).map_err(what)
+    let bad = |what: String| SegmentError::model(name, format!("bad metadata `{KEY}`: {what}"));
+    let metadata: Metadata = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
+    metadata.description.check().map_err(|wrong| bad(wrong.to_string()))?;
+    Ok(Some(metadata))
 }
 
 /// Metadata of a file of another program, inferred from the shapes of its parameters.

@@ -47,7 +47,7 @@ impl Odometry {
         Odometry { drift, seed: seed ^ 0xd21f7, steps: Mutex::new(Vec::new()) }
     }
 
-    /// What to multiply the true pose of frame `index` with, from the left, to get the reported one. `place` gives the
+    /// Left factor that turns the true pose of frame `index` into the reported one. `place` gives the
     /// true places of frames.
     pub(super) fn reported_from_true(&self, index: usize, place: impl Fn(usize) -> Place) -> Rigid {
         if self.drift.is_none() {

@@ -31,7 +31,7 @@ pub struct Noise {
 /// Definition of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DriveOptions {
-    /// What the world is like.
+    /// Kind of world.
     pub world: WorldProfile,
     /// Seed of world, traffic and all noise.
     pub seed: u64,

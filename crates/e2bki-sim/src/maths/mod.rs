@@ -6,7 +6,7 @@ mod random;
 mod rigid;
 mod vector;
 
-pub use noise::{fractal2, noise1, noise2, noise3, smoothstep};
-pub use random::{Stream, hash2, hash3, mix, normal_from, unit_from};
-pub use rigid::Rigid;
-pub use vector::{Vec3, vec3};
+pub(crate) use noise::{fractal2, noise1, noise2, noise3, smoothstep};
+pub(crate) use random::{Stream, hash2, hash3, mix, normal_from, unit_from};
+pub(crate) use rigid::Rigid;
+pub(crate) use vector::{Vec3, vec3};

@@ -5,7 +5,7 @@ use super::random::{hash2, hash3};
 
 /// Smooth step from 0 at `low` to 1 at `high`.
 #[inline]
-pub fn smoothstep(low: f64, high: f64, x: f64) -> f64 {
+pub(crate) fn smoothstep(low: f64, high: f64, x: f64) -> f64 {
     let t = ((x - low) / (high - low)).clamp(0.0, 1.0);
     t * t * (3.0 - 2.0 * t)
 }
@@ -34,13 +34,13 @@ fn lerp(a: f64, b: f64, t: f64) -> f64 {
 }
 
 /// One-dimensional noise.
-pub fn noise1(seed: u64, x: f64) -> f64 {
+pub(crate) fn noise1(seed: u64, x: f64) -> f64 {
     let (k, u) = split(x);
     lerp(signed(hash2(seed, k, 0)), signed(hash2(seed, k + 1, 0)), fade(u))
 }
 
 /// Two-dimensional noise.
-pub fn noise2(seed: u64, x: f64, y: f64) -> f64 {
+pub(crate) fn noise2(seed: u64, x: f64, y: f64) -> f64 {
     let ((i, u), (j, v)) = (split(x), split(y));
     let (u, v) = (fade(u), fade(v));
     let a = lerp(signed(hash2(seed, i, j)), signed(hash2(seed, i + 1, j)), u);
@@ -49,7 +49,7 @@ pub fn noise2(seed: u64, x: f64, y: f64) -> f64 {
 }
 
 /// Three-dimensional noise.
-pub fn noise3(seed: u64, x: f64, y: f64, z: f64) -> f64 {
+pub(crate) fn noise3(seed: u64, x: f64, y: f64, z: f64) -> f64 {
     let ((i, u), (j, v), (k, w)) = (split(x), split(y), split(z));
     let (u, v, w) = (fade(u), fade(v), fade(w));
     let plane = |k| {
@@ -61,7 +61,7 @@ pub fn noise3(seed: u64, x: f64, y: f64, z: f64) -> f64 {
 }
 
 /// Two octaves of [`noise2`], the second at 2.3 times the frequency and half the weight.
-pub fn fractal2(seed: u64, x: f64, y: f64) -> f64 {
+pub(crate) fn fractal2(seed: u64, x: f64, y: f64) -> f64 {
     (noise2(seed, x, y) + 0.5 * noise2(seed ^ 0x5bd1, x * 2.3, y * 2.3)) / 1.5
 }
 

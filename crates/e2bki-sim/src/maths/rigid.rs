@@ -120,7 +120,7 @@ impl Rigid {
     }
 
     /// Homogeneous 4×4 matrix, row-major.
-    pub fn to_matrix(&self) -> [[f64; 4]; 4] {
+    pub fn to_matrix(self) -> [[f64; 4]; 4] {
         let (r, t) = (&self.rotation, self.translation);
         [
             [r[0][0], r[0][1], r[0][2], t.x],

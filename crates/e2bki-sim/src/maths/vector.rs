@@ -15,7 +15,7 @@ pub struct Vec3 {
 }
 
 /// Shorthand constructor.
-pub const fn vec3(x: f64, y: f64, z: f64) -> Vec3 {
+pub(crate) const fn vec3(x: f64, y: f64, z: f64) -> Vec3 {
     Vec3 { x, y, z }
 }
 

@@ -1,7 +1,7 @@
 //! Surface materials: the finest label the simulator knows.
 //! Class, file ids, colour, reflectance and roughness are all looked up from the material.
 
-/// What a surface is made of.
+/// Material of a surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 #[allow(missing_docs)] // the names say it

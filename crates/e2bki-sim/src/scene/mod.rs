@@ -12,9 +12,12 @@ mod tile;
 mod view;
 mod walk;
 
-pub use ground::{Ground, GroundNode, GroundSample};
-pub use material::Material;
-pub use ray::{Hit, Ray, Surface};
-pub use shape::{Lattice, Shape, Solid};
-pub use tile::{COLUMN_M, TILE_M, Tile, TileKey};
-pub use view::{GroundMaterial, Mover, View};
+pub(crate) use ground::{GroundNode, GroundSample};
+pub(crate) use material::Material;
+pub(crate) use ray::{Hit, Ray, Surface};
+pub(crate) use shape::{Lattice, Shape, Solid};
+pub(crate) use tile::{TILE_M, Tile, TileKey};
+pub(crate) use view::{Mover, View};
+
+#[cfg(test)]
+mod tests;

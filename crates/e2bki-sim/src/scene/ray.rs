@@ -33,7 +33,7 @@ pub struct Hit {
     pub t: f64,
     /// Outward unit normal.
     pub normal: Vec3,
-    /// What the surface is made of.
+    /// Material of the surface.
     pub material: Material,
     /// Object number (0 = ground or scenery without identity).
     pub object: u32,

@@ -5,9 +5,9 @@ use super::ground::{CELLS, Ground};
 use super::{GroundNode, Solid};
 
 /// Side of a tile, metres.
-pub const TILE_M: f64 = 32.0;
+pub(crate) const TILE_M: f64 = 32.0;
 /// Side of a column, metres.
-pub const COLUMN_M: f64 = 4.0;
+pub(crate) const COLUMN_M: f64 = 4.0;
 /// Columns along one side of a tile.
 pub(super) const COLUMNS: usize = 8;
 const COLUMN_CELLS: usize = CELLS / COLUMNS;
@@ -109,11 +109,6 @@ impl Tile {
         }
         let top = columns.iter().fold(f64::NEG_INFINITY, |t, c| t.max(c.top));
         Tile { ground, solids, entries, columns, top }
-    }
-
-    /// Number of solids that reach into the tile.
-    pub fn solid_count(&self) -> usize {
-        self.solids.len()
     }
 
     /// Heap bytes held.

@@ -9,7 +9,7 @@ use super::{GroundSample, Hit, Material, Ray, Solid, Surface};
 use crate::maths::Vec3;
 
 /// Gives a ground point its material.
-pub type GroundMaterial = dyn Fn(Vec3, &GroundSample) -> Material + Send + Sync;
+pub(crate) type GroundMaterial = dyn Fn(Vec3, &GroundSample) -> Material + Send + Sync;
 
 /// A moving object: its parts at the view's time and a ball around them.
 #[derive(Debug, Clone)]

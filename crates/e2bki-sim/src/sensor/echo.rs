@@ -39,7 +39,7 @@ impl Part {
     }
 }
 
-/// What the sensor reports for one beam.
+/// Measurement of one beam.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Echo {
     pub range: f64,

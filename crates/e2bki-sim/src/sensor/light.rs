@@ -22,7 +22,7 @@ pub enum Lighting {
 
 /// Light at one moment.
 #[derive(Debug, Clone, Copy)]
-pub struct Light {
+pub(crate) struct Light {
     /// Unit direction towards the sun.
     pub sun: Vec3,
     /// Colour and strength of direct sunlight.
@@ -41,7 +41,7 @@ pub struct Light {
 
 impl Light {
     /// The light of a drive at `time` seconds.
-    pub fn at(lighting: Lighting, season: Season, seed: u64, time: f64) -> Light {
+    pub(crate) fn at(lighting: Lighting, season: Season, seed: u64, time: f64) -> Light {
         let noon = match season {
             Season::Summer => 0.95,
             Season::Spring => 0.80,

@@ -9,8 +9,11 @@ mod light;
 mod render;
 mod scan;
 
-pub use camera::{Brown, Camera};
-pub use lidar::{Beam, Lidar, Sensor};
-pub use light::{Light, Lighting};
-pub use render::{Scene, SimImage, render};
-pub use scan::{LidarScan, scan};
+pub(crate) use camera::Camera;
+pub(crate) use lidar::Lidar;
+pub use lidar::Sensor;
+pub(crate) use light::Light;
+pub use light::Lighting;
+pub use render::SimImage;
+pub(crate) use render::{Scene, render};
+pub(crate) use scan::scan;

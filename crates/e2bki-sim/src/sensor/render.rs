@@ -32,8 +32,8 @@ pub struct SimImage {
     pub range: Vec<f32>,
 }
 
-/// What to render and how.
-pub struct Scene<'a> {
+/// Settings of a rendering.
+pub(crate) struct Scene<'a> {
     /// Intrinsics.
     pub camera: &'a Camera,
     /// The world around the camera.
@@ -59,7 +59,7 @@ struct Pixel {
 }
 
 /// Renders one image. `directions` are the camera's pixel directions, row by row.
-pub fn render(scene: &Scene<'_>, directions: &[[f32; 3]]) -> SimImage {
+pub(crate) fn render(scene: &Scene<'_>, directions: &[[f32; 3]]) -> SimImage {
     let (width, height) = (scene.camera.width, scene.camera.height);
     let pixels: Vec<Pixel> = (0..height)
         .into_par_iter()

@@ -33,7 +33,7 @@ impl Parts {
 
 /// The returns of one turn, in the order the real sensor's files have them. Beams without return are left out.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct LidarScan {
+pub(crate) struct LidarScan {
     /// Positions in the sensor frame, metres.
     pub points: Vec<[f32; 3]>,
     /// Intensity as the format stores it.
@@ -137,7 +137,7 @@ impl<'a> Turn<'a> {
 
 /// Scans `view`. `world_from_sensor(turn)` is the sensor's pose when it looks along azimuth `turn · 2π`, `turn` in
 /// `(-½, ½]`; a sensor at rest ignores its argument.
-pub fn scan(lidar: &Lidar, view: &View, world_from_sensor: impl Fn(f64) -> Rigid, seed: u64) -> LidarScan {
+pub(crate) fn scan(lidar: &Lidar, view: &View, world_from_sensor: impl Fn(f64) -> Rigid, seed: u64) -> LidarScan {
     let n = lidar.beams.len();
     let turn = Turn::new(lidar, view, world_from_sensor);
     let first: Vec<Option<Hit>> = (0..lidar.columns)

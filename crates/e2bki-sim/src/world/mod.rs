@@ -17,8 +17,9 @@ mod vehicles;
 mod window;
 mod world_cache;
 
-pub use profile::{OffroadProfile, Season, UrbanProfile, WorldKind, WorldProfile};
-pub use route::{Route, RoutePoint};
-pub use traffic::Ego;
-pub use window::{Fix, RouteWindow};
-pub use world_cache::World;
+pub(crate) use profile::{OffroadProfile, UrbanProfile};
+pub use profile::{Season, WorldKind, WorldProfile};
+pub(crate) use route::{Route, RoutePoint};
+pub(crate) use traffic::Ego;
+pub(crate) use window::{Fix, RouteWindow};
+pub(crate) use world_cache::World;

@@ -1,4 +1,4 @@
-//! What a world is like: kind, season, how much of each ground there is, and how fast one drives in it.
+//! Profile of a world: kind, season, shares of ground, driving speed.
 //! The seed decides where things are; the profile decides which things there are.
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What stands along an urban street: kerbs, houses, gardens, trees, lamps, signs, parked cars.
+//! Objects along an urban street: kerbs, houses, gardens, trees, lamps, signs, parked cars.
 //! Everything is placed in street coordinates and dropped where it would stand in another street.
 
 use super::buildings::{Plan, building, enclose};

@@ -8,7 +8,7 @@ const MARGIN_M: f64 = 80.0;
 
 /// Where a world position lies relative to the route.
 #[derive(Debug, Clone, Copy)]
-pub struct Fix {
+pub(crate) struct Fix {
     /// Signed distance from the centre line, positive to the left of travel, metres.
     pub lateral: f64,
     /// Arc length of the nearest point, metres.
@@ -19,18 +19,18 @@ pub struct Fix {
 
 /// Samples of the route over a range of x.
 #[derive(Debug, Clone)]
-pub struct RouteWindow {
+pub(crate) struct RouteWindow {
     samples: Vec<RoutePoint>,
 }
 
 impl RouteWindow {
     /// The route around `x` in `[low, high]`.
-    pub fn new(route: &Route, low: f64, high: f64) -> RouteWindow {
+    pub(crate) fn new(route: &Route, low: f64, high: f64) -> RouteWindow {
         RouteWindow { samples: route.samples(low - MARGIN_M, high + MARGIN_M) }
     }
 
     /// Position of `(x, y)` relative to the route. Far from the route the answer is only roughly right.
-    pub fn locate(&self, x: f64, y: f64) -> Fix {
+    pub(crate) fn locate(&self, x: f64, y: f64) -> Fix {
         // Coarse pass over every fourth sample, then the neighbourhood of the best.
         let distance = |p: &RoutePoint| (p.x - x) * (p.x - x) + (p.y - y) * (p.y - y);
         let (mut best, mut best_k) = (f64::INFINITY, 0);
@@ -62,7 +62,7 @@ impl RouteWindow {
     }
 
     /// Arc lengths covered by samples closer than `reach` to the square with corner `low` and side `side`.
-    pub fn along_range(&self, low: [f64; 2], side: f64, reach: f64) -> Option<(f64, f64)> {
+    pub(crate) fn along_range(&self, low: [f64; 2], side: f64, reach: f64) -> Option<(f64, f64)> {
         let inside = |v: f64, l: f64| v > l - reach && v < l + side + reach;
         let mut range: Option<(f64, f64)> = None;
         for p in self.samples.iter().filter(|p| inside(p.x, low[0]) && inside(p.y, low[1])) {
@@ -73,7 +73,7 @@ impl RouteWindow {
     }
 
     /// The centre line at an arc length inside the window.
-    pub fn at(&self, along: f64) -> RoutePoint {
+    pub(crate) fn at(&self, along: f64) -> RoutePoint {
         let k = self.samples.partition_point(|p| p.along <= along);
         let k = k.min(self.samples.len().saturating_sub(1)).max(1);
         let (Some(a), Some(b)) = (self.samples.get(k - 1), self.samples.get(k)) else {
@@ -91,7 +91,7 @@ impl RouteWindow {
     }
 
     /// World position `lateral` metres to the left of the centre line at `along`.
-    pub fn place(&self, along: f64, lateral: f64) -> [f64; 2] {
+    pub(crate) fn place(&self, along: f64, lateral: f64) -> [f64; 2] {
         let p = self.at(along);
         let (s, c) = p.heading.sin_cos();
         [p.x - s * lateral, p.y + c * lateral]

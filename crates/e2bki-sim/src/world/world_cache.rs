@@ -2,7 +2,7 @@
 //! Locks are held only to look up and store tiles, never while tiles are made or rays are cast.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
@@ -12,15 +12,50 @@ use super::{Route, RouteWindow, Season, WorldProfile};
 use crate::maths::Vec3;
 use crate::scene::{TILE_M, Tile, TileKey, View};
 
-/// Tiles kept before the farthest are dropped: about four times what one view needs.
+/// Looks at the world after which a tile that was in none of them is dropped: what lies behind the vehicle goes, and
+/// threads that are at different places of a drive do not take each other's tiles.
+const KEPT_LOOKS: u64 = 24;
+/// Tiles kept at most, where looks jump about; those used longest ago go first. About four times what one view needs.
 const KEPT_TILES: usize = 360;
+
+/// Tiles, each with the number of the look that used it last.
+#[derive(Default)]
+struct Tiles {
+    looks: u64,
+    held: BTreeMap<TileKey, (u64, Arc<Tile>)>,
+}
+
+impl Tiles {
+    fn get(&mut self, key: TileKey) -> Option<Arc<Tile>> {
+        let (used, tile) = self.held.get_mut(&key)?;
+        *used = self.looks;
+        Some(Arc::clone(tile))
+    }
+
+    fn insert(&mut self, key: TileKey, tile: &Arc<Tile>) {
+        self.held.entry(key).or_insert_with(|| (self.looks, Arc::clone(tile)));
+    }
+
+    /// Drops what has not been used for long.
+    fn tidy(&mut self) {
+        let oldest = self.looks.saturating_sub(KEPT_LOOKS);
+        self.held.retain(|_, (used, _)| *used >= oldest);
+        if self.held.len() > KEPT_TILES {
+            let mut by_use: Vec<(u64, TileKey)> = self.held.iter().map(|(key, (used, _))| (*used, *key)).collect();
+            by_use.sort();
+            for (_, key) in &by_use[..self.held.len() - KEPT_TILES] {
+                self.held.remove(key);
+            }
+        }
+    }
+}
 
 /// A world without end.
 pub struct World {
     route: Route,
     landscape: Arc<Landscape>,
     traffic: Option<Traffic>,
-    tiles: Mutex<BTreeMap<TileKey, Arc<Tile>>>,
+    tiles: Mutex<Tiles>,
 }
 
 impl World {
@@ -32,7 +67,7 @@ impl World {
             WorldProfile::Urban(p) => Some(Traffic::new(seed, *p)),
             WorldProfile::Offroad(_) => None,
         };
-        World { route, landscape, traffic, tiles: Mutex::new(BTreeMap::new()) }
+        World { route, landscape, traffic, tiles: Mutex::default() }
     }
 
     /// The centre line of road or trail.
@@ -50,10 +85,10 @@ impl World {
     /// Ground height at a world position.
     pub fn ground_height(&self, x: f64, y: f64) -> f64 {
         let key = TileKey::of(x, y);
-        let found = self.tiles.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let found = self.lock().get(key);
         let tile = found.unwrap_or_else(|| {
             let tile = Arc::new(self.make(key));
-            self.remember(key, &[key], std::slice::from_ref(&tile));
+            self.lock().insert(key, &tile);
             tile
         });
         tile.ground.height(x, y)
@@ -69,12 +104,17 @@ impl World {
             .map(|k| TileKey { x: low.x + (k % across) as i32, y: low.y + (k / across) as i32 })
             .collect();
         let known: Vec<Option<Arc<Tile>>> = {
-            let tiles = self.tiles.lock().unwrap_or_else(PoisonError::into_inner);
-            keys.iter().map(|key| tiles.get(key).cloned()).collect()
+            let mut tiles = self.lock();
+            tiles.looks += 1;
+            keys.iter().map(|key| tiles.get(*key)).collect()
         };
         let tiles: Vec<Arc<Tile>> =
             keys.par_iter().zip(known).map(|(key, tile)| tile.unwrap_or_else(|| Arc::new(self.make(*key)))).collect();
-        self.remember(middle, &keys, &tiles);
+        {
+            let mut held = self.lock();
+            keys.iter().zip(&tiles).for_each(|(key, tile)| held.insert(*key, tile));
+            held.tidy();
+        }
         let movers = match &self.traffic {
             Some(traffic) => traffic.movers(&self.route, time, ego, reach_m, |x, y| self.ground_height(x, y)),
             None => Vec::new(),
@@ -83,24 +123,13 @@ impl World {
         View::new(low, across, tiles, movers, Arc::new(move |p, sample| landscape.material(p, sample)))
     }
 
-    fn remember(&self, middle: TileKey, keys: &[TileKey], fresh: &[Arc<Tile>]) {
-        let mut tiles = self.tiles.lock().unwrap_or_else(PoisonError::into_inner);
-        for (key, tile) in keys.iter().zip(fresh) {
-            tiles.entry(*key).or_insert_with(|| Arc::clone(tile));
-        }
-        if tiles.len() > KEPT_TILES {
-            let mut by_distance: Vec<(i32, TileKey)> =
-                tiles.keys().map(|key| ((key.x - middle.x).abs().max((key.y - middle.y).abs()), *key)).collect();
-            by_distance.sort();
-            for (_, key) in &by_distance[KEPT_TILES / 2..] {
-                tiles.remove(key);
-            }
-        }
+    fn lock(&self) -> MutexGuard<'_, Tiles> {
+        self.tiles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Bytes held by tiles, and their number.
     pub fn cached(&self) -> (usize, usize) {
-        let tiles = self.tiles.lock().unwrap_or_else(PoisonError::into_inner);
-        (tiles.values().map(|tile| tile.byte_size()).sum(), tiles.len())
+        let tiles = self.lock();
+        (tiles.held.values().map(|(_, tile)| tile.byte_size()).sum(), tiles.held.len())
     }
 }

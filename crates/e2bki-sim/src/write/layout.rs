@@ -1,4 +1,4 @@
-//! What a layout must be able to do; [`super::simulate`] drives it frame by frame.
+//! Interface of a layout; [`super::simulate`] drives it frame by frame.
 //! A layout decides by its own files whether a frame is done.
 
 use std::fmt::Write as _;

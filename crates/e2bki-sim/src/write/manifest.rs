@@ -67,7 +67,7 @@ fn refuse_foreign(out: &PathBuf) -> Result<(), SimError> {
     }
 }
 
-/// What keeps `wanted` from resuming `found`, in words.
+/// The first difference that keeps `wanted` from resuming `found`.
 fn difference(found: &Manifest, wanted: &Manifest) -> Option<String> {
     if found.format != wanted.format {
         return Some(format!("format {:?}, asked for {:?}", found.format, wanted.format));

@@ -1,4 +1,4 @@
-//! What to write and where.
+//! Options of a writer.
 //! A drive is fitted to its layout here: camera, and whether scans keep the motion of the turn.
 
 use std::path::PathBuf;

@@ -7,7 +7,7 @@ use super::{Sequence, SimulateOptions};
 use crate::SimError;
 use crate::drive::Drive;
 
-/// What a run did.
+/// Summary of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Summary {
     /// Frames written by this run.

@@ -1,4 +1,4 @@
-//! What a class costs a planner.
+//! Costs of classes for a planner.
 
 use e2bki::ClassSet;
 

@@ -83,12 +83,12 @@ impl Format {
     }
 }
 
-/// What to export.
+/// Options of an export.
 #[derive(Debug, Clone)]
 pub struct ExportOptions {
     /// Side of voxels and cells, metres; the map's own resolution if absent.
     pub resolution: Option<f64>,
-    /// What classes cost in a grid.
+    /// Costs of classes in a grid.
     pub costs: CostTable,
     /// Cells of a grid more uncertain than this are unknown.
     pub max_uncertainty: f64,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use e2bki::free::Counters;
 use e2bki::{Mapper, PrimitiveState};
 
 use super::header::{Header, TileInfo};
@@ -9,7 +10,7 @@ use super::read::MapFile;
 use super::tile::{decode_tile, encode_tile};
 use crate::error::{Error, Result};
 
-/// What a check found.
+/// Result of a check.
 #[derive(Debug)]
 pub struct Checked {
     /// Everything that is wrong, in the order of the file; nothing if it is whole.
@@ -41,9 +42,14 @@ fn check_folder(path: &Path) -> Result<Checked> {
         opened => opened?,
     };
     let mut all = Vec::new();
-    for file in folder.files() {
+    for (entry, file) in folder.files() {
         match check_file(&file) {
             Ok((part, states)) => {
+                if part.findings.is_empty() && !MapFile::open(&file)?.is_tile(entry) {
+                    let what = "it is whole, but not the file that the manifest means".into();
+                    let part = format!("tile {:?}", entry.tile);
+                    checked.findings.push(Error::Damaged { path: file.clone(), part, offset: 0, what });
+                }
                 checked.findings.extend(part.findings);
                 checked.rows += part.rows;
                 checked.tiles += part.tiles;
@@ -83,6 +89,9 @@ fn check_file(path: &Path) -> Result<(Checked, Vec<PrimitiveState>)> {
             Err(finding) => checked.findings.push(finding),
         }
     }
+    if let Some(Err(source)) = header.free_space.as_ref().map(|counters| Counters::from_bytes(counters)) {
+        checked.findings.push(Error::Contents { path: path.into(), source });
+    }
     if let Err(source) = fits(&header, all.clone()) {
         checked.findings.push(Error::Contents { path: path.into(), source });
     }
@@ -102,6 +111,7 @@ fn verified(file: &mut MapFile, info: &TileInfo, header: &Header) -> Result<Vec<
 
 /// Whether primitives can be a map together.
 pub(super) fn fits(header: &Header, states: Vec<PrimitiveState>) -> e2bki::Result<()> {
-    let config = header.config.clone().with(|c| c.views.live_voxels = false);
+    // Neither views nor threads of its own are needed to know.
+    let config = header.config.clone().with(|c| (c.views.live_voxels, c.run.threads) = (false, 0));
     Mapper::restore(header.classes.clone(), config, header.frames, header.next_id, states).map(|_| ())
 }

@@ -1,6 +1,7 @@
-//! What a map file says of itself, as JSON that people and other programs can read.
+//! Header of a map file, as JSON that people and other programs can read.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use e2bki::{ClassSet, Config, Mapper};
 use serde::{Deserialize, Serialize};
@@ -11,10 +12,10 @@ use crate::error::{Error, Result};
 /// Side of a tile, metres: a tile is a square of the ground with everything above and below it.
 pub(crate) const TILE_M: i32 = 32;
 
-/// What identifies our files among all Parquet files.
+/// Magic that identifies our files among all Parquet files.
 const FORMAT: &str = "e2bki map";
 
-/// What a map file holds besides primitives.
+/// Header of a map file: everything but the primitives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
     /// Names and colours of the classes.
@@ -27,6 +28,8 @@ pub struct Header {
     pub next_id: u64,
     /// The drives that went in: a name given by the user, or a hash of what was first saved. Sorted.
     pub sources: Vec<String>,
+    /// Counters of free space as bytes, if the map has any.
+    pub(crate) free_space: Option<Arc<[u8]>>,
 }
 
 /// One tile of a map file: a row group, and what is known of it without reading it.
@@ -70,6 +73,9 @@ struct Version {
 struct Class {
     name: String,
     color: [u8; 3],
+    /// Whether its things can move, where that does not follow from the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    movable: Option<bool>,
 }
 
 /// The header as it is written.
@@ -94,6 +100,9 @@ pub(super) struct Index {
     pub(super) footer_hash: u64,
     pub(super) footer_len: u32,
     pub(super) tiles: Vec<TileInfo>,
+    /// Where the counters of free space are, in files that have them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) free_space: Option<u64>,
 }
 
 impl Header {
@@ -103,7 +112,9 @@ impl Header {
         sources.sort();
         sources.dedup();
         let (classes, config) = (map.classes().clone(), map.config().clone());
-        Self { classes, config, frames: map.frames(), next_id: map.next_id(), sources }
+        let free_space = map.free_space().filter(|counters| !counters.is_empty());
+        let free_space = free_space.map(|counters| counters.to_bytes().into());
+        Self { classes, config, frames: map.frames(), next_id: map.next_id(), sources, free_space }
     }
 
     pub(crate) fn to_json(&self) -> Result<String> {
@@ -113,7 +124,14 @@ impl Header {
             version: FORMAT_VERSION,
             written_by: format!("e2bki {}", env!("CARGO_PKG_VERSION")),
             tile_m: TILE_M,
-            classes: classes.map(|(name, color)| Class { name: name.clone(), color: *color }).collect(),
+            classes: classes
+                .enumerate()
+                .map(|(class, (name, color))| {
+                    let movable = self.classes.is_movable(class);
+                    let movable = (movable != ClassSet::is_movable_by_name(name)).then_some(movable);
+                    Class { name: name.clone(), color: *color, movable }
+                })
+                .collect(),
             frames: self.frames,
             next_id: self.next_id,
             sources: self.sources.clone(),
@@ -137,9 +155,23 @@ impl Header {
         if text.tile_m != TILE_M {
             return Err(damaged(format!("tiles of {} m; format version 1 has {TILE_M} m", text.tile_m)));
         }
+        let movable: Vec<String> = text
+            .classes
+            .iter()
+            .filter(|class| class.movable.unwrap_or_else(|| ClassSet::is_movable_by_name(&class.name)))
+            .map(|class| class.name.clone())
+            .collect();
         let classes = ClassSet::new(text.classes.into_iter().map(|class| (class.name, class.color)))
+            .and_then(|classes| classes.with_movable(&movable))
             .map_err(Error::contents(path))?;
         let config = Config::from_toml(&text.config).map_err(Error::contents(path))?;
-        Ok(Self { classes, config, frames: text.frames, next_id: text.next_id, sources: text.sources })
+        Ok(Self {
+            classes,
+            config,
+            frames: text.frames,
+            next_id: text.next_id,
+            sources: text.sources,
+            free_space: None,
+        })
     }
 }

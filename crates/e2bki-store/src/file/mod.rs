@@ -31,7 +31,9 @@ pub use read::{MapFile, load, load_region};
 pub(crate) use record::{unwrap_manifest, wrap_manifest};
 pub use recover::{Recovered, recover};
 pub(crate) use tile::tile_of;
-pub(crate) use write::{grouped, save_states, write_map};
+#[cfg(test)]
+pub(crate) use write::save_on;
+pub(crate) use write::{grouped, save_states, save_tiles, write_map};
 pub use write::{save, save_with};
 
 /// Four bytes at both ends of a Parquet file.

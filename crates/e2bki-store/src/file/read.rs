@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use e2bki::free::Counters;
 use e2bki::{Config, Mapper, PrimitiveState, Restoring};
 use rayon::prelude::*;
 
@@ -62,15 +63,18 @@ impl MapFile {
     fn new(mut source: Box<dyn Source>, path: &Path) -> Result<Self> {
         let len = source.seek(SeekFrom::End(0)).map_err(Error::io("read", path))?;
         let mut bytes = Bytes { source: &mut *source, path, len };
-        let header = read_header(&mut bytes)?;
+        let mut header = read_header(&mut bytes)?;
         let index = read_index(&mut bytes)?;
         if Header::from_json(index.header.as_bytes(), path, 0)? != header {
             return Err(bytes.damaged("the index", 0, "its copy of the header differs".into()));
         }
+        if let Some(at) = index.free_space {
+            header.free_space = Some(bytes.record("the counters of free space", at, record::FREE)?.0.into());
+        }
         Ok(Self { path: path.into(), source, len, header, tiles: index.tiles })
     }
 
-    /// What the file holds besides primitives.
+    /// Header of the file.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -84,6 +88,11 @@ impl MapFile {
         &self.tiles
     }
 
+    /// Whether this is the file that a folder's manifest means by an entry.
+    pub(crate) fn is_tile(&self, entry: &crate::folder::Entry) -> bool {
+        entry.is_of(&self.tiles)
+    }
+
     /// Size of the file in bytes.
     pub fn bytes(&self) -> u64 {
         self.len
@@ -95,7 +104,7 @@ impl MapFile {
     }
 
     /// The primitives of one entry of [`Self::tiles`].
-    pub fn read_tile(&mut self, number: usize) -> Result<Vec<PrimitiveState>> {
+    pub(crate) fn read_tile(&mut self, number: usize) -> Result<Vec<PrimitiveState>> {
         let Some(info) = self.tiles.get(number).cloned() else {
             return Err(Error::Refused(format!("there is no tile number {number}; there are {}", self.tiles.len())));
         };
@@ -163,7 +172,11 @@ impl MapFile {
         let path = self.path.clone();
         let mut map = Restoring::new(classes, config, frames, next_id).map_err(Error::contents(&path))?;
         self.for_tiles(wanted, |states| map.add(&states).map_err(Error::contents(&path)))?;
-        map.finish().map_err(Error::contents(&path))
+        let mut map = map.finish().map_err(Error::contents(&path))?;
+        if let Some(counters) = &self.header.free_space {
+            map.set_free_space(Counters::from_bytes(counters).map_err(Error::contents(&path))?);
+        }
+        Ok(map)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::hash;
 
-/// What every record begins with.
+/// Magic at the beginning of every record.
 pub(super) const MARK: [u8; 8] = *b"\x89e2bki\r\n";
 
 /// Bytes before a record's own.
@@ -15,6 +15,8 @@ pub(super) const END_LEN: usize = 24;
 /// Kinds of records.
 pub(super) const HEAD: [u8; 4] = *b"HEAD";
 pub(super) const TILE: [u8; 4] = *b"TILE";
+/// Counters of free space: after the tiles, if the map has any.
+pub(super) const FREE: [u8; 4] = *b"FREE";
 pub(super) const INDEX: [u8; 4] = *b"INDX";
 const MANIFEST: [u8; 4] = *b"MANI";
 

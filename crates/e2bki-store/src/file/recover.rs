@@ -1,10 +1,12 @@
-//! What can be saved from a damaged map.
+//! Recovery of a damaged map.
 //!
 //! Records are found by their marks, so a file that has lost its end or its index still gives its tiles.
 
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
 use e2bki::PrimitiveState;
+use e2bki::free::Counters;
 use rayon::prelude::*;
 
 use super::check::{check, fits};
@@ -15,16 +17,16 @@ use super::tile::{decode_tile, plausible};
 use super::write::save_states;
 use crate::error::{Error, Result};
 
-/// What was saved from a damaged file, and what was lost.
+/// Result of a recovery: what was saved, and what was lost.
 #[derive(Debug, Clone)]
 pub struct Recovered {
-    /// What the recovered map holds besides primitives.
+    /// Header of the recovered map.
     pub header: Header,
     /// Primitives saved.
     pub rows: u64,
     /// Tiles saved.
     pub tiles: usize,
-    /// What was lost, one line each.
+    /// Losses, one line each.
     pub lost: Vec<String>,
     /// Primitives lost, if the index still tells.
     pub rows_lost: Option<u64>,
@@ -51,40 +53,41 @@ pub fn recover(damaged: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Recov
 /// Everything whole in a folder: of every tile the file that the manifest names, or the latest if there is no manifest.
 fn salvage_folder(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
     let (files, header, mut lost) = match crate::Folder::open(path) {
-        Ok(folder) => (folder.files(), Some(folder.header().clone()), Vec::new()),
+        Ok(folder) => {
+            let named = folder.files().map(|(entry, file)| (Some(entry.rows), file)).collect();
+            (named, Some(folder.header().clone()), Vec::new())
+        }
         Err(newer @ Error::Newer { .. }) => return Err(newer),
         Err(error) => {
             let line = format!("{error}; the latest file of every tile was taken: they may be of different moments");
-            (crate::folder::latest_files(path)?, None, vec![line])
+            let latest = crate::folder::latest_files(path)?.into_iter().map(|file| (None, file));
+            (latest.collect::<Vec<_>>(), None, vec![line])
         }
     };
-    let (mut tiles, mut rows_lost) = (Vec::new(), header.as_ref().map(|_| 0));
-    let mut newest: Option<Header> = header;
-    for file in files {
+    let (mut tiles, mut newest) = (Vec::new(), header);
+    // Of a tile without its manifest nobody knows how large it was.
+    let mut rows_named = Some(0_u64);
+    for (rows, file) in files {
+        rows_named = rows_named.zip(rows).map(|(sum, rows)| sum + rows);
         match salvage_file(&file) {
             Ok((part, states)) => {
                 lost.extend(part.lost);
-                rows_lost = rows_lost.zip(part.rows_lost).map(|(a, b)| a + b);
                 if newest.as_ref().is_none_or(|known| part.header.next_id > known.next_id) {
                     newest = Some(part.header);
                 }
                 tiles.push((file.display().to_string(), states));
             }
-            Err(error) => {
-                lost.push(error.to_string());
-                rows_lost = None;
-            }
+            Err(error) => lost.push(error.to_string()),
         }
     }
     let header = newest.ok_or_else(|| Error::Foreign {
         path: path.into(),
         what: "there is no manifest and no tile in it that could be read; nothing can be saved".into(),
     })?;
-    let mut unfit = Vec::new();
-    let states = only_fitting(&header, tiles, &mut unfit);
-    rows_lost = rows_lost.map(|rows| rows + unfit.iter().map(|(rows, _)| rows).sum::<u64>());
-    lost.extend(unfit.into_iter().map(|(_, line)| line));
-    Ok((Recovered { header, rows: states.len() as u64, tiles: 0, lost, rows_lost }, states))
+    let states = only_fitting(&header, path, tiles, &mut lost)?;
+    let rows = states.len() as u64;
+    let rows_lost = rows_named.map(|named| named.saturating_sub(rows));
+    Ok((Recovered { header, rows, tiles: 0, lost, rows_lost }, states))
 }
 
 /// Everything whole in a file.
@@ -100,7 +103,7 @@ fn salvage_file(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
         serde_json::from_slice::<Index>(text).ok().map(|index| (*at, index))
     });
     let first = marks.iter().find_map(|at| Some((*at, record_at(bytes, *at, record::HEAD)?.0)));
-    let header = match (first, &index) {
+    let mut header = match (first, &index) {
         (Some((at, text)), _) => Header::from_json(text, path, at as u64)?,
         (None, Some((at, index))) => Header::from_json(index.header.as_bytes(), path, *at as u64)?,
         (None, None) => {
@@ -108,12 +111,20 @@ fn salvage_file(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
             return Err(Error::Foreign { path: path.into(), what });
         }
     };
+    let named: Option<BTreeMap<u64, &TileInfo>> =
+        index.as_ref().map(|(_, index)| index.tiles.iter().map(|info| (info.offset, info)).collect());
+    let counters = marks.iter().find_map(|at| Some(record_at(bytes, *at, record::FREE)?.0));
+    header.free_space = counters.filter(|counters| Counters::from_bytes(counters).is_ok()).map(Into::into);
     let classes = header.classes.len();
     let found: Vec<(u64, TileInfo, Result<Vec<PrimitiveState>>)> = marks
         .par_iter()
         .filter_map(|at| {
             let (text, start) = record_at(bytes, *at, record::TILE)?;
             let info: TileInfo = serde_json::from_slice(text).ok()?;
+            // What the index does not name was never part of this map.
+            if named.as_ref().is_some_and(|named| !named.contains_key(&(*at as u64))) {
+                return None;
+            }
             let decoded = plausible(&info, classes).map_err(Error::Refused).and_then(|()| {
                 let end = start.saturating_add(info.bytes() as usize).min(bytes.len());
                 decode_tile(&info, &bytes[start..end], classes, path, start as u64)
@@ -121,53 +132,68 @@ fn salvage_file(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
             Some((*at as u64, info, decoded))
         })
         .collect();
-    let (mut states, mut lost, mut met) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut tiles, mut lost, mut met) = (Vec::new(), Vec::new(), BTreeSet::new());
     for (at, info, decoded) in found {
-        met.push(info.offset);
+        met.insert(at);
         match decoded {
-            Ok(tile) => states.push((format!("tile {:?}", info.tile), tile)),
+            Ok(tile) => tiles.push((format!("tile {:?}", info.tile), tile)),
             Err(error) => {
                 let why = match error {
                     Error::Damaged { what, .. } => what,
                     other => other.to_string(),
                 };
-                lost.push((u64::from(info.rows), format!("tile {:?} at byte {at}: {why}", info.tile)));
+                lost.push(format!("tile {:?} at byte {at}: {why}", info.tile));
             }
         }
     }
     // What the index names and the scan did not meet has lost its own record.
-    for info in index.iter().flat_map(|(_, index)| &index.tiles).filter(|info| !met.contains(&info.offset)) {
-        lost.push((u64::from(info.rows), format!("tile {:?} at byte {}: its record is gone", info.tile, info.offset)));
+    for (at, info) in named.iter().flatten().filter(|(at, _)| !met.contains(at)) {
+        lost.push(format!("tile {:?} at byte {at}: its record is gone", info.tile));
     }
-    let states = only_fitting(&header, states, &mut lost);
-    let rows_lost = index.is_some().then(|| lost.iter().map(|(rows, _)| rows).sum());
-    let mut lost: Vec<String> = lost.into_iter().map(|(_, line)| line).collect();
+    let states = only_fitting(&header, path, tiles, &mut lost)?;
+    let rows = states.len() as u64;
+    let rows_named = named.map(|named| named.values().map(|info| u64::from(info.rows)).sum::<u64>());
+    let rows_lost = rows_named.map(|named| named.saturating_sub(rows));
+    if header.free_space.is_none() && index.as_ref().is_some_and(|(_, index)| index.free_space.is_some()) {
+        lost.push("the counters of free space".into());
+    }
     if index.is_none() {
         lost.push("the index is gone: tiles after the last one saved may be lost as well".into());
     }
-    let recovered = Recovered { header, rows: states.len() as u64, tiles: 0, lost, rows_lost };
-    Ok((recovered, states))
+    Ok((Recovered { header, rows, tiles: 0, lost, rows_lost }, states))
 }
 
-/// Named tiles that can be a map together; the first to hold an id keeps it.
+/// The primitives of named tiles that can be a map together; the first to hold an id keeps it. Every primitive is looked
+/// at once.
 fn only_fitting(
     header: &Header,
+    path: &Path,
     tiles: Vec<(String, Vec<PrimitiveState>)>,
-    lost: &mut Vec<(u64, String)>,
-) -> Vec<PrimitiveState> {
-    let all: Vec<PrimitiveState> = tiles.iter().flat_map(|(_, states)| states).cloned().collect();
-    if fits(header, all.clone()).is_ok() {
-        return all;
-    }
+    lost: &mut Vec<String>,
+) -> Result<Vec<PrimitiveState>> {
+    // What is wrong with the header is wrong with every tile.
+    fits(header, Vec::new()).map_err(Error::contents(path))?;
+    let mut ids: HashSet<u64> = HashSet::new();
     let mut kept: Vec<PrimitiveState> = Vec::new();
     for (name, states) in tiles {
-        let together: Vec<PrimitiveState> = kept.iter().chain(&states).cloned().collect();
-        match fits(header, together.clone()) {
-            Ok(()) => kept = together,
-            Err(error) => lost.push((states.len() as u64, format!("{name}: {error}"))),
+        let (all, mut why) = (states.len(), None);
+        let before = kept.len();
+        for state in states {
+            match state.check(header.classes.len(), header.next_id) {
+                Ok(()) if ids.insert(state.id) => kept.push(state),
+                Ok(()) => {
+                    why.get_or_insert_with(|| format!("there are two primitives with the id {}", state.id));
+                }
+                Err(error) => {
+                    why.get_or_insert_with(|| error.to_string());
+                }
+            }
+        }
+        if let Some(why) = why {
+            lost.push(format!("{name}: {} of {all} primitives; {why}", all - (kept.len() - before)));
         }
     }
-    kept
+    Ok(kept)
 }
 
 /// A verified record and where it ends.

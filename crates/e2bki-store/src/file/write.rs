@@ -12,7 +12,8 @@ use super::header::{Header, Index, TileInfo};
 use super::parquet::{RowGroup, footer};
 use super::tile::{Encoded, MOST_ROWS, encode_tile, tile_of};
 use super::{MAGIC, hash, record};
-use crate::atomic::write_atomically;
+use crate::atomic::{write_atomically, write_atomically_on};
+use crate::disk::{SharedDisk, real};
 use crate::error::{Error, Result};
 
 /// Row groups that are encoded at the same time: enough for all cores, few enough to fit in memory.
@@ -25,7 +26,10 @@ pub fn save(map: &Mapper, path: impl AsRef<Path>) -> Result<Header> {
 
 /// Saves a map with the names of the drives that it was made of, so that no drive is merged twice unnoticed.
 pub fn save_with(map: &Mapper, sources: &[String], path: impl AsRef<Path>) -> Result<Header> {
-    let path = path.as_ref();
+    save_on(&real(), map, sources, path.as_ref())
+}
+
+pub(crate) fn save_on(disk: &SharedDisk, map: &Mapper, sources: &[String], path: &Path) -> Result<Header> {
     if map.config().views.posterior != e2bki::config::Posterior::Refined {
         return Err(Error::Refused(
             "a map with an accumulated posterior cannot be saved: it is not made of primitives".into(),
@@ -42,9 +46,9 @@ pub fn save_with(map: &Mapper, sources: &[String], path: impl AsRef<Path>) -> Re
         header.sources = vec![content_name(&groups)];
     }
     let states = |group: &&[Placed<'_>]| {
-        (group[0].0, Cow::Owned(group.iter().map(|(_, primitive)| primitive.state()).collect::<Vec<_>>()))
+        Ok((group[0].0, Cow::Owned(group.iter().map(|(_, primitive)| primitive.state()).collect::<Vec<_>>())))
     };
-    write_atomically(path, |out| write_map(out, path, &header, &groups, states))?;
+    write_atomically_on(disk, path, |out| write_map(out, path, &header, &groups, states))?;
     Ok(header)
 }
 
@@ -54,16 +58,53 @@ type Placed<'a> = ([i32; 2], Primitive<'a>);
 /// A name for a map whose drives were not named, from what it holds.
 fn content_name(groups: &[&[Placed<'_>]]) -> String {
     let hash_of = |group: &&[Placed<'_>]| {
-        let mut bytes = Vec::new();
-        for (_, primitive) in *group {
-            bytes.extend(primitive.id().to_le_bytes());
-            bytes.extend(primitive.mean().iter().chain(primitive.log_evidence()).flat_map(|v| v.to_le_bytes()));
-        }
-        hash(&bytes)
+        content_hash(group.iter().map(|(_, primitive)| (primitive.id(), primitive.mean(), primitive.log_evidence())))
     };
-    let hashes: Vec<u64> = groups.par_iter().map(hash_of).collect();
+    name_of(groups.par_iter().map(hash_of).collect())
+}
+
+/// Hash of the primitives of a row group: ids, means and log-evidence.
+fn content_hash<'a>(primitives: impl Iterator<Item = (u64, [f64; 3], &'a [f64])>) -> u64 {
+    let mut bytes = Vec::new();
+    for (id, mean, log_evidence) in primitives {
+        bytes.extend(id.to_le_bytes());
+        bytes.extend(mean.iter().chain(log_evidence).flat_map(|v| v.to_le_bytes()));
+    }
+    hash(&bytes)
+}
+
+fn name_of(hashes: Vec<u64>) -> String {
     let bytes: Vec<u8> = hashes.into_iter().flat_map(u64::to_le_bytes).collect();
     format!("unnamed-{:016x}", hash(&bytes))
+}
+
+/// Saves a map whose tiles are read when they are needed, some at a time: the same bytes as [`save_with`] writes. `tiles`
+/// are tiles with their numbers of rows, ascending; `read` gives the primitives of one by ascending id.
+pub(crate) fn save_tiles(
+    header: Header,
+    tiles: &[([i32; 2], u64)],
+    read: impl Fn([i32; 2]) -> Result<Vec<PrimitiveState>> + Sync,
+    path: &Path,
+) -> Result<Header> {
+    // A crowded tile is several row groups: its number is that of the group in it.
+    let groups: Vec<([i32; 2], usize)> = tiles
+        .iter()
+        .flat_map(|(tile, rows)| (0..(*rows as usize).div_ceil(MOST_ROWS)).map(move |number| (*tile, number)))
+        .collect();
+    let states_of = |(tile, number): &([i32; 2], usize)| -> Result<([i32; 2], Cow<'_, [PrimitiveState]>)> {
+        let states: Vec<PrimitiveState> = read(*tile)?.into_iter().skip(number * MOST_ROWS).take(MOST_ROWS).collect();
+        Ok((*tile, Cow::Owned(states)))
+    };
+    let mut header = header;
+    if header.sources.is_empty() && !groups.is_empty() {
+        let hash_of = |group| -> Result<u64> {
+            let (_, states) = states_of(group)?;
+            Ok(content_hash(states.iter().map(|state| (state.id, state.sums.mean(), state.log_evidence.as_slice()))))
+        };
+        header.sources = vec![name_of(groups.par_iter().map(hash_of).collect::<Result<_>>()?)];
+    }
+    write_atomically(path, |out| write_map(out, path, &header, &groups, states_of))?;
+    Ok(header)
 }
 
 /// Primitives by tile and id, in row groups.
@@ -84,7 +125,7 @@ pub(crate) fn grouped(mut states: Vec<PrimitiveState>) -> Vec<([i32; 2], Vec<Pri
 pub(crate) fn save_states(header: &Header, states: Vec<PrimitiveState>, path: &Path) -> Result<Vec<TileInfo>> {
     let groups = grouped(states);
     write_atomically(path, |out| {
-        write_map(out, path, header, &groups, |(tile, states)| (*tile, Cow::Borrowed(states.as_slice())))
+        write_map(out, path, header, &groups, |(tile, states)| Ok((*tile, Cow::Borrowed(states.as_slice()))))
     })
 }
 
@@ -94,7 +135,7 @@ pub(crate) fn write_map<'g, G: Sync>(
     path: &Path,
     header: &Header,
     groups: &'g [G],
-    states_of: impl Fn(&'g G) -> ([i32; 2], Cow<'g, [PrimitiveState]>) + Sync,
+    states_of: impl Fn(&'g G) -> Result<([i32; 2], Cow<'g, [PrimitiveState]>)> + Sync,
 ) -> Result<Vec<TileInfo>> {
     let mut offset = 0;
     let mut put = |bytes: &[u8]| -> Result<u64> {
@@ -108,7 +149,7 @@ pub(crate) fn write_map<'g, G: Sync>(
     let mut placed: Vec<RowGroup> = Vec::with_capacity(groups.len());
     let encode = |portion: &'g [G]| -> Vec<Result<Encoded>> {
         let each = |group| {
-            let (tile, states) = states_of(group);
+            let (tile, states) = states_of(group)?;
             encode_tile(tile, &states, header)
         };
         portion.par_iter().map(each).collect()
@@ -131,9 +172,20 @@ pub(crate) fn write_map<'g, G: Sync>(
         written?;
         encoded = next;
     }
+    let free_space = match &header.free_space {
+        None => None,
+        Some(counters) if counters.len() > u32::MAX as usize => {
+            return Err(Error::Refused("the counters of free space are too large for one file".into()));
+        }
+        Some(counters) => {
+            let at = end;
+            end = put(&record::wrap(record::FREE, counters))?;
+            Some(at)
+        }
+    };
     let footer = footer(&columns(header.classes.len()), &placed, &text);
     let tiles: Vec<TileInfo> = placed.into_iter().map(|group| group.info).collect();
-    let index = Index { header: text, footer_hash: hash(&footer), footer_len: footer.len() as u32, tiles };
+    let index = Index { header: text, footer_hash: hash(&footer), footer_len: footer.len() as u32, tiles, free_space };
     put(&record::wrap(record::INDEX, &json(&index)?))?;
     put(&record::end(end))?;
     put(&footer)?;

@@ -225,3 +225,48 @@ fn a_folder_without_its_manifest_or_with_a_damaged_tile_is_recovered() {
     assert_eq!(recovered.rows, map.len() as u64);
     assert!(MapFile::open(&out).unwrap().load().unwrap().states().eq(map.states()));
 }
+
+/// A folder of many tiles, of which one holds ids of another: its loss is counted to the primitive, and many tiles take no
+/// longer than their number says.
+#[test]
+fn one_wrong_tile_of_many_is_counted_exactly_and_in_linear_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("map"), folder.path().join("out"));
+    let classes = e2bki::ClassSet::from_names(["road"]).unwrap();
+    let state = |id: u64, x: i32| PrimitiveState {
+        id,
+        muted: false,
+        sums: e2bki::primitive::Sums {
+            origin: [x, 0, 0],
+            weight: 2.0,
+            first: [1.0, 1.0, 1.0],
+            second: [0.5, 0.5, 0.5, 0.5, 0.5, 0.5],
+            range: 8.0,
+        },
+        log_evidence: vec![1.0],
+    };
+    let config = Config::default().with(|c| c.views.live_voxels = false);
+    let whole = |tiles: i32, config: Config| {
+        let states = (0..tiles * 20).map(|i| state(i as u64, 32 * (i / 20))).collect();
+        e2bki::Mapper::restore(classes.clone(), config, 1, 20 * tiles as u64, states).unwrap()
+    };
+    let map = whole(300, config.clone());
+    Folder::create(&path, Header::of(&map, &[])).unwrap().save(&map).unwrap();
+    // The tile of number 7 with seven of its ids taken from tile 8, whole in itself.
+    let forged: Vec<PrimitiveState> = (0..20).map(|i| state(if i < 7 { 160 + i } else { 140 + i }, 32 * 7)).collect();
+    let forged = e2bki::Mapper::restore(classes.clone(), config, 1, 20 * 300, forged).unwrap();
+    let victim = std::fs::read_dir(&path).unwrap().flatten().map(|e| e.path());
+    let victim = victim.into_iter().find(|p| p.to_string_lossy().contains("tile_7_0_")).unwrap();
+    save(&forged, &victim).unwrap();
+    assert!(!check(&path).unwrap().findings.is_empty());
+    let begun = std::time::Instant::now();
+    let recovered = recover(&path, &out).unwrap();
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    assert_eq!((recovered.rows, recovered.rows_lost), (300 * 20 - 7, Some(7)));
+    assert_eq!(recovered.lost.len(), 1, "{:?}", recovered.lost);
+    assert!(check(&out).unwrap().findings.is_empty());
+    // A tile that is gone is as many primitives as the manifest says.
+    std::fs::remove_file(&victim).unwrap();
+    let recovered = recover(&path, &out).unwrap();
+    assert_eq!((recovered.rows, recovered.rows_lost), (299 * 20, Some(20)));
+}

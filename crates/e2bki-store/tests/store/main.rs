@@ -7,8 +7,10 @@ mod common;
 
 mod damage;
 mod exports;
+mod free_space;
 mod golden;
 mod killed;
 mod merging;
 mod resume;
 mod rolling;
+mod writers;

@@ -34,6 +34,13 @@ fn a_small_budget_gives_the_same_map_also_when_the_robot_returns() {
         assert!(asked.iter().filter(|belief| belief.observed()).count() > 100);
         rolling.save().unwrap();
         assert_eq!(fingerprint(&load(&path).unwrap()), fingerprint(&whole));
+        // As one file it is, byte for byte, what is saved of the map that needs no budget; and it can be gone on with.
+        let (packed, plain) = (folder.path().join("packed"), folder.path().join("plain"));
+        let header = rolling.save_as(&[], &packed).unwrap();
+        assert_eq!(e2bki_store::save(&whole, &plain).unwrap(), header);
+        assert!(std::fs::read(&packed).unwrap() == std::fs::read(&plain).unwrap());
+        let unpacked = folder.path().join(format!("unpacked-{preset}"));
+        assert_eq!(fingerprint(&Folder::unpack(&packed, &unpacked, 0).unwrap().load().unwrap()), fingerprint(&whole));
         assert_eq!(fingerprint(&rolling.into_map().unwrap()), fingerprint(&whole));
     }
 }
@@ -62,9 +69,64 @@ fn an_autosave_writes_only_the_tiles_that_changed() {
     let more = store.save(&map).unwrap();
     assert!(more.written > 0 && more.written < first.written / 2, "{more:?}");
     assert_eq!(fingerprint(&load(&path).unwrap()), fingerprint(&map));
-    // Nothing is left over: one file for each tile, and the manifest.
-    assert_eq!(std::fs::read_dir(&path).unwrap().count(), Folder::open(&path).unwrap().boxes().len() + 1);
+    // Nothing is left over: one file for each tile, the manifest and the lock.
+    assert_eq!(std::fs::read_dir(&path).unwrap().count(), Folder::open(&path).unwrap().boxes().len() + 2);
     let packed = folder.path().join("packed");
     Folder::open(&path).unwrap().pack(&packed).unwrap();
     assert_eq!(fingerprint(&load(&packed).unwrap()), fingerprint(&map));
+}
+
+#[test]
+fn saving_after_one_frame_encodes_only_what_it_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map");
+    let (mut map, _) = map_of(&drive(300, 100), &Config::default());
+    let mut store = Folder::create(&path, Header::of(&map, &["street".into()])).unwrap();
+    let first = store.save(&map).unwrap();
+    assert_eq!((first.encoded, first.unchanged), (first.written, 0));
+    assert!(first.encoded > 10);
+    // Nothing changed: nothing is encoded.
+    let again = store.save(&map).unwrap();
+    assert_eq!((again.encoded, again.written, again.unchanged), (0, 0, first.written));
+    // One frame touches the few tiles under it; a clone of the map is known as well.
+    map.insert(&frame(9, 16.0, 300).borrow()).unwrap();
+    let more = store.save(&map.clone()).unwrap();
+    assert!(more.encoded <= 4 && more.written == more.encoded, "{more:?}");
+    assert_eq!(fingerprint(&load(&path).unwrap()), fingerprint(&map));
+    map.insert(&frame(10, 280.0, 300).borrow()).unwrap();
+    assert!(store.save(&map).unwrap().encoded <= 4);
+    // Tiles that lose all of their primitives go.
+    map.remove_outside([-100.0, -100.0, -100.0], [200.0, 100.0, 100.0]);
+    store.save(&map).unwrap();
+    assert_eq!(fingerprint(&load(&path).unwrap()), fingerprint(&map));
+    // A map that the folder does not know is compared as a whole: a clone that went its own way, a loaded one.
+    let mut other = map.clone();
+    map.insert(&frame(11, 100.0, 300).borrow()).unwrap();
+    store.save(&map).unwrap();
+    other.insert(&frame(12, 40.0, 300).borrow()).unwrap();
+    let compared = store.save(&other).unwrap();
+    assert_eq!(compared.encoded, compared.written + compared.unchanged);
+    assert_eq!(fingerprint(&load(&path).unwrap()), fingerprint(&other));
+    let loaded = load(&path).unwrap();
+    let compared = store.save(&loaded).unwrap();
+    assert_eq!((compared.written, compared.encoded), (0, compared.unchanged));
+    let mut reopened = Folder::open(&path).unwrap();
+    assert_eq!(reopened.save(&other).unwrap().written, 0);
+}
+
+#[test]
+fn a_rolling_map_writes_only_tiles_that_frames_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map");
+    let mut rolling = RollingMapper::create(classes(), Config::default(), &path, 1 << 30).unwrap();
+    for frame in drive(120, 100) {
+        rolling.insert(&frame.borrow()).unwrap();
+    }
+    let first = rolling.save().unwrap();
+    assert!(first.encoded > 4 && first.encoded == first.written);
+    assert_eq!(rolling.save().unwrap().encoded, 0);
+    rolling.insert(&frame(9, 16.0, 300).borrow()).unwrap();
+    let more = rolling.save().unwrap();
+    assert!(more.encoded <= 4 && more.written == more.encoded, "{more:?}");
+    assert_eq!(fingerprint(&load(&path).unwrap()), fingerprint(rolling.resident()));
 }

@@ -35,7 +35,7 @@ pub(crate) fn map(frames: usize) -> Mapper {
     map
 }
 
-/// The answer to a plain request, head and body.
+/// The answer to a plain request, head and instance.
 pub(crate) fn get(at: SocketAddr, path: &str, headers: &str) -> String {
     let mut stream = TcpStream::connect(at).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

@@ -2,15 +2,18 @@
 
 /// Declares an enumeration together with the names its values have in configuration files.
 macro_rules! choice {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+    ($(#[$meta:meta])* $name:ident { $(#[doc = $doc:literal] $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
-        pub enum $name { $($(#[$doc])* $variant),+ }
+        pub enum $name { $(#[doc = $doc] $variant),+ }
 
         impl $name {
             /// The names in configuration files.
             pub const NAMES: &'static [&'static str] = &[$($text),+];
+
+            /// The meaning of each of these names, in one line.
+            pub const MEANINGS: &'static [&'static str] = &[$($doc),+];
 
             /// The name in configuration files.
             pub fn name(self) -> &'static str {
@@ -136,5 +139,29 @@ choice!(
         Rescaled = "rescaled",
         /// Nothing: the semantic part is all.
         None = "none",
+    }
+);
+
+choice!(
+    /// The LiDAR whose scans say what is free.
+    LidarModel {
+        /// Estimated from every scan.
+        Auto = "auto",
+        /// Velodyne HDL-32E.
+        Hdl32e = "hdl-32e",
+        /// Velodyne HDL-64E.
+        Hdl64e = "hdl-64e",
+        /// Ouster OS0, 128 beams.
+        Os0_128 = "os0-128",
+        /// Ouster OS1, 64 beams.
+        Os1_64 = "os1-64",
+        /// Ouster OS1, 128 beams.
+        Os1_128 = "os1-128",
+        /// Ouster OS2, 128 beams.
+        Os2_128 = "os2-128",
+        /// Velodyne VLP-16.
+        Vlp16 = "vlp-16",
+        /// Velodyne VLP-32C.
+        Vlp32c = "vlp-32c",
     }
 );

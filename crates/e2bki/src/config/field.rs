@@ -32,11 +32,32 @@ pub struct Record {
 
 /// Type, range and access of a parameter.
 pub(super) enum Kind {
-    Float { min: f64, max: f64, get: fn(&Config) -> f64, set: fn(&mut Config, f64) },
-    Integer { min: u64, max: u64, get: fn(&Config) -> u64, set: fn(&mut Config, u64) },
-    Flag { get: fn(&Config) -> bool, set: fn(&mut Config, bool) },
-    Choice { names: &'static [&'static str], get: fn(&Config) -> &'static str, set: fn(&mut Config, &str) -> bool },
-    Shares { get: fn(&Config) -> &Confusion, set: fn(&mut Config, Confusion) },
+    Float {
+        min: f64,
+        max: f64,
+        get: fn(&Config) -> f64,
+        set: fn(&mut Config, f64),
+    },
+    Integer {
+        min: u64,
+        max: u64,
+        get: fn(&Config) -> u64,
+        set: fn(&mut Config, u64),
+    },
+    Flag {
+        get: fn(&Config) -> bool,
+        set: fn(&mut Config, bool),
+    },
+    Choice {
+        names: &'static [&'static str],
+        meanings: &'static [&'static str],
+        get: fn(&Config) -> &'static str,
+        set: fn(&mut Config, &str) -> bool,
+    },
+    Shares {
+        get: fn(&Config) -> &Confusion,
+        set: fn(&mut Config, Confusion),
+    },
 }
 
 impl Field {
@@ -61,6 +82,16 @@ impl Field {
             Kind::Flag { .. } => "true or false".into(),
             Kind::Shares { .. } => "[], or a row per class whose shares add up to 1".into(),
             Kind::Choice { names, .. } => names.iter().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// The names that a choice is made from, each with its meaning; none for other parameters.
+    pub fn choices(&self) -> Vec<(&'static str, &'static str)> {
+        match &self.kind {
+            Kind::Choice { names, meanings, .. } => {
+                names.iter().zip(*meanings).map(|(name, meaning)| (*name, meaning.trim())).collect()
+            }
+            _ => Vec::new(),
         }
     }
 

@@ -3,7 +3,8 @@
 
 use super::field::{Field, Kind, Record};
 use super::{
-    ClusterCount, Clustering, Confusion, Distance, Doubt, Gate, Gated, Posterior, Refinement, Shape, Sparsity,
+    ClusterCount, Clustering, Confusion, Distance, Doubt, Gate, Gated, LidarModel, Posterior, Refinement, Shape,
+    Sparsity,
 };
 
 /// Range and access of one parameter.
@@ -20,6 +21,7 @@ macro_rules! kind {
     ($record:ident $name:ident, choice $choice:ident) => {
         Kind::Choice {
             names: $choice::NAMES,
+            meanings: $choice::MEANINGS,
             get: |c| c.$record.$name.name(),
             set: |c, v| $choice::from_name(v).map(|v| c.$record.$name = v).is_some(),
         }
@@ -192,6 +194,20 @@ records! {
             "Independent witnesses that all primitives at a place are worth, with `doubt` = `conflict`";
         sparsity: Sparsity = Sparsity::Literal, [choice Sparsity], symbol "u_spa",
             "Form of the evidence-sparsity part of the uncertainty";
+    }
+    free_space: FreeSpaceConfig, "What the beams passed through: free, occupied or unknown" {
+        enabled: bool = false, [flag], flat "free_space",
+            "Count where every frame saw something and what it saw through; beliefs leave out what is gone";
+        sensor: LidarModel = LidarModel::Auto, [choice LidarModel], flat "free_space_sensor",
+            "The LiDAR; `auto` estimates its beams and columns from every scan";
+        max_range: f64 = 30.0, [float 1.0 .. 300.0], flat "free_space_max_range", unit "m",
+            "Space farther away is not called free";
+        pose_error: f64 = 0.0, [float 0.0 .. 10.0], flat "free_space_pose_error", unit "°", symbol "θ",
+            "Error of the pose's direction that is tolerated";
+        movable_weight: f64 = 0.5, [float 0.01 .. 100.0], flat "free_space_movable_weight", symbol "κ",
+            "Frames that a hit of a class that can move outweighs";
+        static_weight: f64 = 4.0, [float 0.01 .. 100.0], flat "free_space_static_weight", symbol "κ",
+            "Frames that a hit of any other class outweighs";
     }
     run: RunConfig, "How the work is done" {
         seed: u64 = 0, [integer 0 .. i64::MAX as u64],

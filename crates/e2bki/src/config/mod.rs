@@ -10,12 +10,14 @@ mod fields;
 mod presets;
 mod text;
 
-pub use choices::{ClusterCount, Clustering, Distance, Doubt, Gate, Gated, Posterior, Refinement, Shape, Sparsity};
+pub use choices::{
+    ClusterCount, Clustering, Distance, Doubt, Gate, Gated, LidarModel, Posterior, Refinement, Shape, Sparsity,
+};
 pub use confusion::Confusion;
 pub use field::{Field, Record};
 pub use fields::{
-    ClusteringConfig, Config, FusionConfig, InputConfig, KernelConfig, RefinementConfig, RunConfig, ViewsConfig,
-    fields, records,
+    ClusteringConfig, Config, FreeSpaceConfig, FusionConfig, InputConfig, KernelConfig, RefinementConfig, RunConfig,
+    ViewsConfig, fields, records,
 };
 pub use presets::PRESETS;
 

@@ -67,9 +67,12 @@ impl Config {
         text
     }
 
-    /// Writes TOML without records or comments, as map files have it: every program that knows the format reads it.
+    /// Writes TOML without records or comments, as map files have it: every program that knows the format reads it. What
+    /// the first version of the format did not have is written only where it differs from what it starts as.
     pub fn to_flat_toml(&self) -> String {
-        fields().iter().map(|field| format!("{} = {}\n", field.flat, field.value(self))).collect()
+        let start = Self::default();
+        let written = |field: &&Field| field.record != "free_space" || field.value(self) != field.value(&start);
+        fields().iter().filter(written).map(|field| format!("{} = {}\n", field.flat, field.value(self))).collect()
     }
 
     /// Sets a parameter that no other line of the file has set.

@@ -48,9 +48,9 @@ impl Cells {
         while bits != 0 {
             let done = match self {
                 Self::Zero => false,
-                Self::One(cells) => count(&mut **cells, &mut bits, |v| v.checked_add(1)),
-                Self::Two(cells) => count(&mut **cells, &mut bits, |v| v.checked_add(1)),
-                Self::Four(cells) => count(&mut **cells, &mut bits, |v| Some(v.saturating_add(1))),
+                Self::One(cells) => count(cells, &mut bits, |v| v.checked_add(1)),
+                Self::Two(cells) => count(cells, &mut bits, |v| v.checked_add(1)),
+                Self::Four(cells) => count(cells, &mut bits, |v| Some(v.saturating_add(1))),
             };
             if !done {
                 *self = match std::mem::take(self) {

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use super::block::Block;
-use super::cubes::{BlockKey, cube_of, join, split};
+use super::cubes::{BlockKey, centre_of, cube_of, join, split};
 use super::sight::Sight;
 use crate::error::{Error, Result};
 
@@ -111,6 +111,14 @@ impl Counters {
         Ok(())
     }
 
+    /// Forgets the blocks whose centre lies outside of a box.
+    pub fn keep_inside(&mut self, low: [f64; 3], high: [f64; 3]) {
+        self.blocks.retain(|key, _| {
+            let centre = centre_of(*key);
+            (0..3).all(|i| (low[i]..=high[i]).contains(&centre[i]))
+        });
+    }
+
     /// Every cube with a count, in ascending order of block, cubic metre and cube.
     pub fn cubes(&self) -> impl Iterator<Item = ([i32; 3], Tally)> {
         self.keys().into_iter().flat_map(move |key| {
@@ -135,6 +143,10 @@ impl Counters {
         #[allow(clippy::iter_over_hash_type)]
         let beyond: usize = self.blocks.values().map(Block::bytes).sum();
         self.blocks.capacity() * (size_of::<(BlockKey, Block)>() + 1) + beyond
+    }
+
+    pub(super) fn set_frames(&mut self, frames: u64) {
+        self.frames = frames;
     }
 
     fn change(&mut self, key: BlockKey, change: impl FnOnce(&mut Block)) {

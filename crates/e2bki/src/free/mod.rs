@@ -30,6 +30,7 @@
 
 mod angles;
 mod block;
+mod bytes;
 mod cells;
 mod counters;
 mod cubes;
@@ -41,6 +42,7 @@ mod rows;
 mod sensor;
 mod settings;
 mod sight;
+mod space;
 mod state;
 mod still;
 mod tables;
@@ -54,5 +56,7 @@ pub use range_image::RangeImage;
 pub use sensor::{BEAMS, COLUMNS, SENSORS, Sensor};
 pub use settings::{BLOCK_M, CUBE_M, LEVELS, Settings};
 pub use sight::Sight;
+pub use space::FreeSpaceReport;
+pub(crate) use space::{Existence, FreeSpace, Known, Looked};
 pub use state::{KAPPA_MOVABLE, KAPPA_STATIC, State};
 pub use still::StandStill;

@@ -11,7 +11,7 @@
 
 use rayon::prelude::*;
 
-use super::angles::asin_above;
+use super::angles::{asin_above, floor};
 use super::cubes::{BlockKey, Passed, centre_of, half_of, quarter_of};
 use super::polar::{LANES, Places, polar};
 use super::range_image::{RangeImage, column_of};
@@ -126,6 +126,11 @@ impl<'a> Pass<'a> {
 
     /// Blocks above one another, eight at a time.
     fn column(&self, x: i32, y: i32, low: i32, high: i32) -> Vec<(BlockKey, Passed)> {
+        pulp::Arch::new().dispatch(Column { pass: self, x, y, low, high })
+    }
+
+    #[inline(always)]
+    fn column_here(&self, x: i32, y: i32, low: i32, high: i32) -> Vec<(BlockKey, Passed)> {
         let mut found = Vec::new();
         let mut first = low;
         while first <= high {
@@ -160,6 +165,7 @@ impl<'a> Pass<'a> {
     }
 
     /// A block that was not passed as a whole, by its parts.
+    #[inline(always)]
     fn parts(&self, centre: [f32; 3]) -> Passed {
         let mut passed = Passed::default();
         let metres = self.test(2, &at(centre, &self.metres));
@@ -181,6 +187,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Tests eight places of a level by their centres in the sensor's coordinates.
+    #[inline(always)]
     pub(super) fn test(&self, level: usize, places: &Places) -> Verdicts {
         let Ball { radius, spread } = self.balls[level];
         let polar = polar(places);
@@ -276,6 +283,25 @@ impl<'a> Pass<'a> {
     }
 }
 
+/// A column of blocks, tested with the widest instructions there are. Rust never fuses or reorders floating-point
+/// operations, so the bits are the same with any.
+struct Column<'a, 'b> {
+    pass: &'a Pass<'b>,
+    x: i32,
+    y: i32,
+    low: i32,
+    high: i32,
+}
+
+impl pulp::WithSimd for Column<'_, '_> {
+    type Output = Vec<(BlockKey, Passed)>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Self::Output {
+        self.pass.column_here(self.x, self.y, self.low, self.high)
+    }
+}
+
 /// Places around a centre.
 #[inline(always)]
 fn at(centre: [f32; 3], offsets: &Places) -> Places {
@@ -290,11 +316,4 @@ fn bits(mut set: u8) -> impl Iterator<Item = usize> {
         set &= set - 1;
         Some(next)
     })
-}
-
-/// Largest whole number not above.
-#[inline(always)]
-fn floor(v: f32) -> i32 {
-    let whole = v as i32;
-    whole - i32::from(whole as f32 > v)
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rayon::prelude::*;
 
+use super::angles::floor;
 use super::polar::{LANES, polar};
 use super::rows::Rows;
 use super::sensor::Sensor;
@@ -77,7 +78,7 @@ impl RangeImage {
         placed.par_iter().for_each(|(chunk, _)| {
             for point in chunk.iter().filter(|point| point.row != NOWHERE) {
                 let row = point.row as usize;
-                let column = ((point.column - shifts[row]).floor() as i32).rem_euclid(columns as i32) as usize;
+                let column = floor(point.column - shifts[row]).rem_euclid(columns as i32) as usize;
                 // Positive numbers are ordered as their bits are, and the least is the same in any order.
                 pixels[column * height + row].fetch_min(point.range.to_bits(), Ordering::Relaxed);
             }
@@ -153,7 +154,7 @@ fn place(lines: &Rows, columns: usize, points: &[[f32; 3]], rows: Option<&[u16]>
 fn shifts<'a>(height: usize, points: impl Iterator<Item = &'a Placed>) -> Vec<f32> {
     let mut quarters = vec![[0_u32; 4]; height];
     for point in points.filter(|point| point.row != NOWHERE) {
-        let quarter = ((point.column - point.column.floor()) * 4.0) as usize;
+        let quarter = ((point.column - floor(point.column) as f32) * 4.0) as usize;
         quarters[point.row as usize][quarter.min(3)] += 1;
     }
     let best = |counts: &[u32; 4]| {

@@ -38,7 +38,7 @@ impl Sensor {
         }
         let mut sorted = elevations_deg.to_vec();
         sorted.sort_by(|a, b| b.total_cmp(a));
-        if let Some(wrong) = sorted.iter().find(|v| !(v.abs() <= 90.0)) {
+        if let Some(wrong) = sorted.iter().find(|v| v.is_nan() || v.abs() > 90.0) {
             return refuse(format!("a beam at {wrong}°"), "beams from −90° to 90°");
         }
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] - pair[1] < LEAST_SPACING_DEG) {

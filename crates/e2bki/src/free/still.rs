@@ -34,7 +34,7 @@ impl StandStill {
             self.frames = 0;
         }
         self.frames = self.frames.saturating_add(1);
-        if self.frames < EVERY { self.frames.is_power_of_two() } else { self.frames % EVERY == 0 }
+        if self.frames < EVERY { self.frames.is_power_of_two() } else { self.frames.is_multiple_of(EVERY) }
     }
 }
 

@@ -80,6 +80,8 @@ pub struct FrameReport {
     pub voxels_updated: usize,
     /// Kernel values computed for them.
     pub kernel_values: usize,
+    /// What free space made of the frame, if `free_space.enabled`.
+    pub free_space: Option<crate::free::FreeSpaceReport>,
     /// Time spent, by stage.
     pub timings: crate::timings::Timings,
 }

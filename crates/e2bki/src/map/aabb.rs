@@ -1,5 +1,6 @@
 //! Where kernels reach: axis-aligned boxes, and the supports of primitives themselves.
 
+use super::blocks::BlockKey;
 use super::large::SMALL_M;
 use super::slots::Core;
 use crate::kernel::Form;
@@ -55,6 +56,8 @@ pub(crate) struct Stale {
     pub(crate) boxes: Vec<Aabb>,
     /// Supports that fill little of their box.
     pub(crate) supports: Vec<Support>,
+    /// Blocks in which a primitive was added, removed or altered, each once, with the box among `boxes` that is due to it.
+    pub(crate) touched: Vec<(BlockKey, Option<Aabb>)>,
 }
 
 /// Supports in which views are out of date because of one primitive.

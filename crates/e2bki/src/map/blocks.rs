@@ -64,8 +64,8 @@ pub(crate) struct Block {
     stamp: u32,
     /// Latest stamp for which [`Blocks::near_fresh`] named this block.
     named: u32,
-    /// One more than the number of this block's box among the stale ones; 0 if it has none.
-    stale: u32,
+    /// One more than this block's number among the touched ones; 0 if it is none.
+    touched: u32,
 }
 
 impl Block {
@@ -76,14 +76,16 @@ impl Block {
     }
 }
 
-/// Joins a box to the stale one of a block.
-fn mark(block: &mut Block, key: BlockKey, stale: &StaleOfOne, all: &mut Vec<(BlockKey, Aabb)>) {
-    let Some(small) = &stale.small else { return };
-    if let Some((_, known)) = all.get_mut((block.stale as usize).wrapping_sub(1)) {
-        known.join(small);
-    } else {
-        all.push((key, *small));
-        block.stale = all.len() as u32;
+/// Notes that a block is touched, and joins a box to its stale one.
+fn touch(block: &mut Block, key: BlockKey, small: Option<&Aabb>, all: &mut Vec<(BlockKey, Option<Aabb>)>) {
+    match (all.get_mut((block.touched as usize).wrapping_sub(1)), small) {
+        (Some((_, Some(known))), Some(small)) => known.join(small),
+        (Some((_, known)), Some(small)) => *known = Some(*small),
+        (Some(_), None) => {}
+        (None, _) => {
+            all.push((key, small.copied()));
+            block.touched = all.len() as u32;
+        }
     }
 }
 
@@ -91,8 +93,9 @@ fn mark(block: &mut Block, key: BlockKey, stale: &StaleOfOne, all: &mut Vec<(Blo
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Blocks {
     blocks: FxHashMap<BlockKey, Block>,
-    /// Blocks because of which views are out of date, with the union of the old and new supports of what changed there.
-    stale: Vec<(BlockKey, Aabb)>,
+    /// Blocks in which something changed since the views were last brought up to date, with the union of the old and new
+    /// supports of it.
+    touched: Vec<(BlockKey, Option<Aabb>)>,
     /// Stale supports that are too large to be joined with others.
     stale_large: Vec<Support>,
     /// Blocks with records of the latest stamp; some may be gone or empty again.
@@ -107,7 +110,7 @@ impl Blocks {
     /// Adds a record, and marks supports as stale; returns its position in the block.
     pub(crate) fn insert(&mut self, key: BlockKey, near: Near, stale: &StaleOfOne) -> u32 {
         let block = self.blocks.entry(key).or_default();
-        mark(block, key, stale, &mut self.stale);
+        touch(block, key, stale.small.as_ref(), &mut self.touched);
         self.stale_large.extend_from_slice(&stale.large);
         if block.note(&near) {
             self.fresh.push(key);
@@ -116,16 +119,13 @@ impl Blocks {
         (block.near.len() - 1) as u32
     }
 
-    /// Removes the record at a position; returns the slot of the one that took its place.
+    /// Removes the record at a position (an empty block goes when views are brought up to date); returns the slot of the one that took its place.
     pub(crate) fn remove(&mut self, key: BlockKey, position: u32) -> Option<u32> {
         let block = self.blocks.get_mut(&key)?;
         block.near.swap_remove(position as usize);
         block.labels = block.near.iter().fold(0, |bits, near| bits | 1 << (near.label % 64));
-        let moved = block.near.get(position as usize).map(|near| near.slot);
-        if block.near.is_empty() && block.stale == 0 {
-            self.blocks.remove(&key);
-        }
-        moved
+        touch(block, key, None, &mut self.touched);
+        block.near.get(position as usize).map(|near| near.slot)
     }
 
     /// Replaces the record at a position, and marks supports as stale; the label must not change.
@@ -135,7 +135,7 @@ impl Blocks {
                 self.fresh.push(key);
             }
             block.near[position as usize] = near;
-            mark(block, key, stale, &mut self.stale);
+            touch(block, key, stale.small.as_ref(), &mut self.touched);
             self.stale_large.extend_from_slice(&stale.large);
         }
     }
@@ -164,24 +164,25 @@ impl Blocks {
 
     /// Remembers where views are out of date because of a primitive of this block.
     pub(crate) fn mark(&mut self, key: BlockKey, stale: &StaleOfOne) {
-        mark(self.blocks.entry(key).or_default(), key, stale, &mut self.stale);
+        touch(self.blocks.entry(key).or_default(), key, stale.small.as_ref(), &mut self.touched);
         self.stale_large.extend_from_slice(&stale.large);
     }
 
     /// Takes what was marked.
     pub(crate) fn take_stale(&mut self) -> Stale {
-        let stale = std::mem::take(&mut self.stale);
-        for (key, _) in &stale {
+        let touched = std::mem::take(&mut self.touched);
+        for (key, _) in &touched {
             if let Some(block) = self.blocks.get_mut(key) {
-                block.stale = 0;
+                block.touched = 0;
                 if block.near.is_empty() {
                     self.blocks.remove(key);
                 }
             }
         }
         Stale {
-            boxes: stale.into_iter().map(|(_, stale)| stale).collect(),
+            boxes: touched.iter().filter_map(|(_, stale)| *stale).collect(),
             supports: std::mem::take(&mut self.stale_large),
+            touched,
         }
     }
 

@@ -3,12 +3,14 @@
 mod aabb;
 mod blocks;
 mod large;
+mod log;
 mod recipe;
 mod set;
 mod slots;
 
 pub(crate) use aabb::{Aabb, Stale, Support};
 pub(crate) use blocks::{Block, BlockKey, Near, cube};
+pub(crate) use log::ChangeLog;
 pub(crate) use recipe::Recipe;
 pub(crate) use set::PrimitiveSet;
 pub(crate) use slots::{Batch, Core};

@@ -314,7 +314,26 @@ impl PrimitiveSet {
         self.blocks.take_stale()
     }
 
-    /// The same for a box of which there are more cubic metres than primitives.
+    /// Primitives in the blocks from one to another, both included, as (id, slot) by ascending id.
+    pub(crate) fn in_blocks(&self, low: [i32; 3], high: [i32; 3]) -> Vec<(u64, u32)> {
+        let cubes: f64 = (0..3).map(|i| (f64::from(high[i]) - f64::from(low[i]) + 1.0).max(0.0)).product();
+        let named = |slot: u32| (self.core(slot).id, slot);
+        // Looking up blocks pays only where there are fewer of them than primitives.
+        let mut found: Vec<(u64, u32)> = if cubes < self.len() as f64 {
+            let blocks = blocks_between(low.map(f64::from), high.map(f64::from)).filter_map(|key| self.blocks.get(key));
+            blocks.flat_map(|block| &block.near).map(|near| named(near.slot)).collect()
+        } else {
+            let inside = |slot: &u32| {
+                let block = block_of(self.core(*slot).mean);
+                (0..3).all(|i| (low[i]..=high[i]).contains(&block[i]))
+            };
+            self.slots.alive().filter(inside).map(named).collect()
+        };
+        found.sort_unstable();
+        found
+    }
+
+    /// The same as [`Self::supports_in`] for a box of which there are more cubic metres than primitives.
     pub(crate) fn supports_in_wide(&self, low: [f64; 3], high: [f64; 3]) -> Vec<(u64, u32)> {
         let meets = |slot: &u32| Support::of(self.core(*slot)).is_some_and(|s| s.bounds().meets(low, high));
         let mut found: Vec<(u64, u32)> =

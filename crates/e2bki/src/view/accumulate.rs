@@ -36,7 +36,7 @@ impl Accumulated {
             .par_iter()
             .map_init(Scratch::default, |scratch, (block, mask)| {
                 let mut voxels = BlockVoxels::new(&self.lattice, *block, mask, self.distance);
-                scratch.posterior(frame, self.terms, self.distance, &mut voxels);
+                scratch.posterior(frame, self.terms, self.distance, None, &mut voxels);
                 let Some(rows) = scratch.rows() else { return Vec::new() };
                 let reached = mask.places().map(|(voxel, place)| (voxel, rows.get(place)));
                 let reached = reached.filter(|(_, (_, mass, _))| *mass > 0.0);

@@ -2,7 +2,10 @@
 //!
 //! α = α0 + Σ_j k_j p_j, S = Σα; u_sem = Σ k_j u_j / Σ k_j; u_spa = (C−1)/(C²(S+1)); u = u_sem + u_spa, at most 1.
 
+use rayon::prelude::*;
+
 use crate::config::{Config, Doubt, Sparsity};
+use crate::free::{Existence, Known, State, Tally};
 use crate::maths::argmax;
 
 /// What all beliefs of a map share.
@@ -150,11 +153,56 @@ fn power(base: f64, exponent: f64) -> f64 {
 pub struct Beliefs {
     terms: Terms,
     sums: Vec<f32>,
+    /// What is known of free space at every place; empty if nothing is.
+    known: Vec<Known>,
 }
 
 impl Beliefs {
     pub(crate) fn of_sums(terms: Terms, sums: Vec<f32>) -> Self {
-        Self { terms, sums }
+        Self { terms, sums, known: Vec::new() }
+    }
+
+    /// Beliefs that say nothing of places known to be free.
+    pub(crate) fn respecting(mut self, existence: &Existence<'_>, points: &[[f64; 3]]) -> Self {
+        let stride = self.terms.stride();
+        self.known = points
+            .par_iter()
+            .zip(self.sums.par_chunks_exact_mut(stride))
+            .with_min_len(1024)
+            .map(|(point, row)| {
+                let known = existence.known(*point, Belief::of_sums(self.terms, row).label());
+                if known.state() == State::Free {
+                    row.fill(0.0);
+                }
+                known
+            })
+            .collect();
+        self
+    }
+
+    /// The places that are marked.
+    pub(crate) fn only(mut self, kept: &[bool]) -> Self {
+        let stride = self.terms.stride();
+        let rows = self.sums.chunks_exact(stride).zip(kept).filter(|(_, kept)| **kept);
+        self.sums = rows.flat_map(|(row, _)| row.iter().copied()).collect();
+        let mut at = kept.iter();
+        self.known.retain(|_| at.next().copied().unwrap_or(false));
+        self
+    }
+
+    /// Whether a place is free, occupied or unknown; unknown everywhere in a map without free space.
+    pub fn state(&self, place: usize) -> State {
+        self.known.get(place).map_or(State::Unknown, Known::state)
+    }
+
+    /// Existence κH / (κH + P) at a place: from 0, always seen through, to 1, always hit; nothing where nothing is known.
+    pub fn existence(&self, place: usize) -> Option<f64> {
+        self.known.get(place).and_then(|known| known.tally.existence(f64::from(known.kappa)))
+    }
+
+    /// Frames that had a return in the cube of a place, and frames that saw through it.
+    pub fn tally(&self, place: usize) -> Tally {
+        self.known.get(place).map_or(Tally::default(), |known| known.tally)
     }
 
     /// Beliefs of another method: for every place a row of Σ k p of every class, Σ k and Σ k u (all zero where nothing
@@ -162,7 +210,7 @@ impl Beliefs {
     pub fn from_sums(classes: usize, prior: f64, sparsity: Sparsity, mut sums: Vec<f32>) -> Self {
         let terms = Terms { classes, prior, sparsity, doubt: Doubt::Ignorance, agreement: 1.0 };
         sums.truncate(sums.len() / terms.stride() * terms.stride());
-        Self { terms, sums }
+        Self { terms, sums, known: Vec::new() }
     }
 
     /// Number of places.

@@ -6,6 +6,7 @@ use super::hits::Hits;
 use super::memory::KernelMemory;
 use super::places::{BlockVoxels, Places};
 use crate::config::Distance;
+use crate::free::Existence;
 use crate::kernel::kernel_of_points;
 use crate::map::PrimitiveSet;
 use crate::prefetch::prefetch;
@@ -81,8 +82,23 @@ impl Scratch {
     }
 
     /// Sums of all classes at some places.
-    pub(crate) fn posterior(&mut self, set: &PrimitiveSet, terms: Terms, distance: Distance, places: &mut impl Places) {
+    ///
+    /// Primitives of what is no longer there are left out.
+    pub(crate) fn posterior(
+        &mut self,
+        set: &PrimitiveSet,
+        terms: Terms,
+        distance: Distance,
+        existence: Option<&Existence<'_>>,
+        places: &mut impl Places,
+    ) {
         self.find(set, places);
+        if let Some(existence) = existence {
+            self.found.retain(|(_, slot)| {
+                let core = set.core(*slot);
+                !existence.is_gone(core.mean, usize::from(core.label))
+            });
+        }
         self.classes.clear();
         self.classes.extend(0..terms.classes as u16);
         self.evaluate(set, distance, places, Kernels::Computed);

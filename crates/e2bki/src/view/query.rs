@@ -6,6 +6,7 @@ use super::belief::{Beliefs, Terms};
 use super::evaluate::Scratch;
 use super::places::Scattered;
 use crate::config::Distance;
+use crate::free::Existence;
 use crate::map::{BlockKey, PrimitiveSet};
 use crate::primitive::block_of;
 
@@ -13,7 +14,13 @@ use crate::primitive::block_of;
 const GROUP: usize = 512;
 
 /// Beliefs at world positions. Positions that are not finite are unobserved.
-pub(crate) fn query(set: &PrimitiveSet, terms: Terms, distance: Distance, points: &[[f64; 3]]) -> Beliefs {
+pub(crate) fn query(
+    set: &PrimitiveSet,
+    terms: Terms,
+    distance: Distance,
+    existence: Option<&Existence<'_>>,
+    points: &[[f64; 3]],
+) -> Beliefs {
     let mut order: Vec<(BlockKey, u32)> = points
         .par_iter()
         .enumerate()
@@ -30,7 +37,7 @@ pub(crate) fn query(set: &PrimitiveSet, terms: Terms, distance: Distance, points
         .par_iter()
         .map_init(Scratch::default, |scratch, group| {
             let mut places = Scattered::new(group.iter().map(|(_, i)| points[*i as usize]));
-            scratch.posterior(set, terms, distance, &mut places);
+            scratch.posterior(set, terms, distance, existence, &mut places);
             let mut rows = Vec::with_capacity(group.len() * stride);
             for (sums, mass, weighted) in scratch.rows().iter().flat_map(|rows| (0..group.len()).map(|i| rows.get(i))) {
                 rows.extend_from_slice(sums);
@@ -44,5 +51,9 @@ pub(crate) fn query(set: &PrimitiveSet, terms: Terms, distance: Distance, points
             sums[*i as usize * stride..][..stride].copy_from_slice(row);
         }
     }
-    Beliefs::of_sums(terms, sums)
+    let beliefs = Beliefs::of_sums(terms, sums);
+    match existence {
+        Some(existence) => beliefs.respecting(existence, points),
+        None => beliefs,
+    }
 }

@@ -7,6 +7,7 @@ use super::evaluate::Scratch;
 use super::lattice::Lattice;
 use super::places::BlockVoxels;
 use crate::config::Distance;
+use crate::free::Existence;
 use crate::map::PrimitiveSet;
 
 /// Voxels that hold evidence, with their beliefs.
@@ -36,6 +37,7 @@ pub(crate) fn rasterise(
     set: &PrimitiveSet,
     terms: Terms,
     distance: Distance,
+    existence: Option<&Existence<'_>>,
     lattice: Lattice,
 ) -> (Vec<[f64; 3]>, Beliefs) {
     let mut blocks = lattice.masks(&set.everywhere(), distance);
@@ -44,7 +46,7 @@ pub(crate) fn rasterise(
         .par_iter()
         .map_init(Scratch::default, |scratch, (block, mask)| {
             let mut voxels = BlockVoxels::new(&lattice, *block, mask, distance);
-            scratch.posterior(set, terms, distance, &mut voxels);
+            scratch.posterior(set, terms, distance, existence, &mut voxels);
             let (mut centers, mut sums) = (Vec::new(), Vec::new());
             for (rows, (voxel, place)) in scratch.rows().iter().flat_map(|rows| mask.places().map(move |at| (rows, at)))
             {
@@ -64,5 +66,11 @@ pub(crate) fn rasterise(
         centers.extend(part_centers);
         sums.extend(part_sums);
     }
-    (centers, Beliefs::of_sums(terms, sums))
+    let beliefs = Beliefs::of_sums(terms, sums);
+    let Some(existence) = existence else { return (centers, beliefs) };
+    let beliefs = beliefs.respecting(existence, &centers);
+    let kept: Vec<bool> = beliefs.iter().map(|belief| belief.observed()).collect();
+    let mut at = kept.iter();
+    centers.retain(|_| at.next().copied().unwrap_or(false));
+    (centers, beliefs.only(&kept))
 }

@@ -61,6 +61,30 @@ fn counts_are_those_of_the_frames_one_by_one() {
 }
 
 #[test]
+fn counters_are_kept_as_bytes_and_damage_is_refused() {
+    let frames = frames(9);
+    let whole = sum(&frames);
+    let bytes = whole.to_bytes();
+    assert_eq!(Counters::from_bytes(&bytes).unwrap(), whole);
+    assert_eq!(sum(frames.iter().rev()).to_bytes(), bytes);
+    assert_eq!(Counters::from_bytes(&Counters::default().to_bytes()).unwrap(), Counters::default());
+    for len in (0..bytes.len()).step_by(1 + bytes.len() / 50) {
+        assert!(Counters::from_bytes(&bytes[..len]).is_err());
+    }
+    assert!(Counters::from_bytes(&[&bytes[..], &[0]].concat()).is_err());
+    // Whatever is changed, it is refused or read as what it then says.
+    for at in (0..bytes.len()).step_by(1 + bytes.len() / 400) {
+        for flip in [1, 0x10, 0x80, 0xff] {
+            let mut changed = bytes.clone();
+            changed[at] ^= flip;
+            if let Ok(read) = Counters::from_bytes(&changed) {
+                assert_eq!(read.to_bytes(), changed);
+            }
+        }
+    }
+}
+
+#[test]
 fn what_was_never_added_cannot_be_taken_out() {
     let frames = frames(4);
     let mut counters = sum(&frames[..2]);

@@ -50,11 +50,13 @@ fn passed(image: &RangeImage, sensor: &Sensor, s: &Settings, level: usize, centr
         for pixel in 0..sensor.columns() {
             let (r, c) = (row as f64, pixel as f64);
             let in_columns = all_around || [c - width, c, c + width].iter().any(|c| *c >= first && *c <= last);
-            if r >= top.floor() && r <= bottom.floor() && in_columns {
-                if let Some(range) = image.range(row, pixel) {
-                    least = least.min(f64::from(range));
-                    seen += 1.0;
-                }
+            if r >= top.floor()
+                && r <= bottom.floor()
+                && in_columns
+                && let Some(range) = image.range(row, pixel)
+            {
+                least = least.min(f64::from(range));
+                seen += 1.0;
             }
         }
     }

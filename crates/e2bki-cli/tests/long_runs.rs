@@ -1,0 +1,246 @@
+//! Runs that do not end as they were meant to: signals, kills, outputs that cannot be written, two programs at once.
+
+#![allow(clippy::expect_used, clippy::unwrap_used)] // a test may fail loudly
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use e2bki::{ClassSet, Config, Mapper};
+
+/// A drive that goes on until it is stopped, of small frames.
+const DRIVE: [&str; 8] = ["map", "sim:urban", "--max-range", "15", "--every", "10", "--set", "views.live_voxels=false"];
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_e2bki"))
+}
+
+fn e2bki(arguments: &[&str]) -> Output {
+    program().args(arguments).output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn name(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// An endless run that saves after every frame.
+fn endless(out: &Path, more: &[&str]) -> Child {
+    let mut command = program();
+    command.args(DRIVE).args(["--save-every", "1", "-o", name(out)]).args(more);
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn wait_for(what: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !what() {
+        assert!(start.elapsed() < Duration::from_secs(120), "waited too long");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+fn ended(mut child: Child) -> (Option<i32>, String) {
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    (child.wait().unwrap().code(), said)
+}
+
+fn inside(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[cfg(unix)]
+#[test]
+fn every_signal_that_ends_a_run_keeps_its_map() {
+    let folder = tempfile::tempdir().unwrap();
+    for (signal_name, more) in
+        [("-TERM", vec![]), ("-HUP", vec![]), ("-INT", vec![]), ("-TERM", vec!["--memory", "1GB"])]
+    {
+        let out = folder.path().join(format!("map{signal_name}{}.e2bki", more.len()));
+        let child = endless(&out, &more);
+        wait_for(|| out.exists());
+        signal(&child, signal_name);
+        let (code, said) = ended(child);
+        assert_eq!(code, Some(1), "{signal_name}: {said}");
+        assert!(said.contains("stopped; the map of the") && said.contains("--onto"), "{said}");
+        assert_eq!(e2bki(&["check", name(&out)]).status.code(), Some(0));
+    }
+    // Nothing else is left: no lock, no part, no tiles.
+    assert_eq!(inside(folder.path()).len(), 4, "{:?}", inside(folder.path()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_signal_ends_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("map.e2bki");
+    // Large frames, so that the second one comes before the end of the first frame after it.
+    let mut child = program()
+        .args(["map", "sim:urban", "-o", name(&out)])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    signal(&child, "-TERM");
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("stopping after this frame")));
+    signal(&child, "-TERM");
+    let code = child.wait().unwrap().code();
+    // It may have been done with the frame before.
+    assert!(code == Some(143) || code == Some(1), "{code:?}");
+}
+
+/// `E2BKI_KILLS` sets how often (default 6): `E2BKI_KILLS=1000 cargo test -p e2bki-cli --test long_runs killed`.
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_killed_leaves_the_last_map_whole() {
+    let kills: u64 = std::env::var("E2BKI_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..kills {
+        let out = folder.path().join("map.e2bki");
+        let tiles = folder.path().join("map.e2bki.tiles");
+        let more: &[&str] = if round % 3 == 2 { &["--memory", "1GB"] } else { &[] };
+        let child = endless(&out, more);
+        wait_for(|| out.exists());
+        let before = e2bki_store::MapFile::open(&out).unwrap().header().frames;
+        std::thread::sleep(Duration::from_micros(round * 7_919_317 % 400_000));
+        signal(&child, if round % 2 == 0 { "-KILL" } else { "-TERM" });
+        ended(child);
+        let checked = e2bki_store::check(&out).unwrap();
+        assert!(checked.findings.is_empty(), "round {round}: {:?}", checked.findings);
+        assert!(e2bki_store::MapFile::open(&out).unwrap().header().frames >= before);
+        if tiles.exists() {
+            assert!(e2bki_store::check(&tiles).unwrap().findings.is_empty());
+            std::fs::remove_dir_all(&tiles).unwrap();
+        }
+        std::fs::remove_file(&out).unwrap();
+    }
+}
+
+#[test]
+fn two_programs_do_not_write_one_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("map.e2bki");
+    let mut first = endless(&out, &[]);
+    wait_for(|| out.exists());
+    let second = e2bki(&["map", "sim:urban", "--frames", "0..1", "-o", name(&out)]);
+    assert_eq!(second.status.code(), Some(2));
+    assert!(text(&second.stderr).contains(&format!("process {}", first.id())), "{}", text(&second.stderr));
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(e2bki_store::check(&out).unwrap().findings.is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_save_that_fails_is_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (place, away) = (folder.path().join("place"), folder.path().join("away"));
+    std::fs::create_dir(&place).unwrap();
+    let out = place.join("map.e2bki");
+    let mut child = endless(&out, &[]);
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    wait_for(|| out.exists());
+    std::fs::rename(&place, &away).unwrap();
+    assert!(lines.any(|line| line.unwrap().contains("warning: the map of")));
+    std::fs::create_dir(&place).unwrap();
+    wait_for(|| out.exists());
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert!(e2bki_store::check(&out).unwrap().findings.is_empty());
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_noticed_before_any_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let protected = folder.path().join("protected.e2bki");
+    std::fs::write(&protected, "mine").unwrap();
+    let mut rights = std::fs::metadata(&protected).unwrap().permissions();
+    rights.set_readonly(true);
+    std::fs::set_permissions(&protected, rights).unwrap();
+    let is_folder = folder.path().join("folder.e2bki");
+    std::fs::create_dir(&is_folder).unwrap();
+    let (none, long) = (folder.path().join("none/map.e2bki"), folder.path().join(format!("{}.e2bki", "m".repeat(250))));
+    for bad in [&protected, &is_folder, &none, &long] {
+        for option in ["-o", "--json", "--report"] {
+            let start = Instant::now();
+            let output = e2bki(&["map", "sim:urban", option, name(bad)]);
+            assert_eq!(output.status.code(), Some(2), "{option} {bad:?}: {}", text(&output.stderr));
+            assert!(text(&output.stderr).contains(name(bad)), "{}", text(&output.stderr));
+            assert!(start.elapsed() < Duration::from_secs(30));
+        }
+    }
+    for arguments in
+        [vec!["demo", "--json"], vec!["info", "map", "--json"], vec!["bench", "--json"], vec!["merge", "a", "-o"]]
+    {
+        let output = e2bki(&[&arguments[..], &[name(&is_folder)]].concat());
+        assert!(text(&output.stderr).contains("is a folder"), "{arguments:?}: {}", text(&output.stderr));
+    }
+    // As long as a name may be.
+    let longest: PathBuf = folder.path().join(format!("{}.e2bki", "m".repeat(249)));
+    let written = e2bki(&[&DRIVE[..], &["--frames", "0..1", "-o", name(&longest)]].concat());
+    assert!(written.status.success(), "{}", text(&written.stderr));
+    assert_eq!(e2bki(&["check", name(&longest)]).status.code(), Some(0));
+    let zero = e2bki(&["map", "sim:urban", "--every", "0"]);
+    assert_eq!(zero.status.code(), Some(2));
+}
+
+#[test]
+fn a_map_with_a_budget_is_the_same_file_also_when_it_is_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let run = |frames: &str, out: &Path, more: &[&str]| {
+        let made = e2bki(&[&DRIVE[..], &["--frames", frames, "-o", name(out)], more].concat());
+        assert!(made.status.success(), "{}", text(&made.stderr));
+    };
+    run("0..600", &path("plain.e2bki"), &[]);
+    run("0..600", &path("small.e2bki"), &["--memory", "6MB", "--json", name(&path("small.json"))]);
+    let read = |name: &str| std::fs::read(path(name)).unwrap();
+    assert!(read("plain.e2bki") == read("small.e2bki"));
+    let numbers: serde_json::Value = serde_json::from_slice(&read("small.json")).unwrap();
+    assert!(numbers["bytes"].as_u64().unwrap() <= 6_000_000, "{numbers}");
+    run("0..300", &path("half.e2bki"), &["--memory", "6MB"]);
+    run("0..300", &path("whole.e2bki"), &[]);
+    for (half, more) in [("half.e2bki", vec!["--memory", "6MB"]), ("whole.e2bki", vec![])] {
+        run("300..600", &path(half), &[&["--onto", name(&path(half))], &more[..]].concat());
+    }
+    assert!(read("half.e2bki") == read("whole.e2bki"));
+    assert_eq!(inside(folder.path()), ["half.e2bki", "plain.e2bki", "small.e2bki", "small.json", "whole.e2bki"]);
+    let refused =
+        e2bki(&[&DRIVE[..], &["--frames", "0..100", "-o", name(&path("x.e2bki")), "--memory", "5 parsecs"]].concat());
+    assert!(text(&refused.stderr).contains("no unit of memory"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn a_terminal_obeys_no_name_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map.e2bki");
+    let classes = ClassSet::from_names(["road\u{1b}]0;owned\u{7}", "tree\r\u{9b}2J"]).unwrap();
+    let map = Mapper::new(classes, Config::default()).unwrap();
+    e2bki_store::save_with(&map, &["drive\u{1b}[31m".into()], &path).unwrap();
+    let said = [
+        e2bki(&["info", name(&path)]),
+        e2bki(&["check", name(&path)]),
+        e2bki(&["merge", name(&path), name(&path), "-o", name(&folder.path().join("m.e2bki"))]),
+        e2bki(&["map", "sim:urban", "--frames", "0..1", "--onto", name(&path)]),
+        e2bki(&["merge", name(&path), "-o", name(&folder.path().join("n.e2bki"))]),
+    ];
+    for output in &said {
+        let all = [&output.stdout[..], &output.stderr[..]].concat();
+        assert!(!all.contains(&0x1b) && !all.contains(&7) && !all.contains(&b'\r'), "{}", text(&all));
+    }
+    assert!(text(&said[0].stdout).contains("\\u{1b}]0;owned"), "{}", text(&said[0].stdout));
+    assert!(text(&said[3].stderr).contains("road\\u{1b}]"), "{}", text(&said[3].stderr));
+}

@@ -1,0 +1,164 @@
+//! One writer at a time, outputs that cannot be written, and counts near their end.
+
+use std::path::Path;
+
+use crate::common::{drive, fingerprint, map_of};
+use e2bki::Config;
+use e2bki_store::{Error, Folder, Header, MapFile, check, load, recover, save, try_to_write, write_atomically};
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    write_atomically(path, |out| {
+        std::io::Write::write_all(out, text.as_bytes()).unwrap();
+        Ok(())
+    })
+}
+
+#[test]
+fn two_writers_of_one_folder_cannot_take_each_others_tiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map");
+    let (map, _) = map_of(&drive(40, 100), &Config::default());
+    let (other, _) = map_of(&drive(20, 100), &Config::default());
+    let mut first = Folder::create(&path, Header::of(&map, &[])).unwrap();
+    first.save(&map).unwrap();
+    let mut second = Folder::open(&path).unwrap();
+    let refused = second.save(&other).unwrap_err();
+    assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+    assert!(refused.to_string().contains(&format!("process {}", std::process::id())), "{refused}");
+    // Readers need no lock.
+    assert_eq!(fingerprint(&load(&path).unwrap()), fingerprint(&map));
+    first.save(&map).unwrap();
+    drop(first);
+    // The second one read a manifest that is still there; a third one did not.
+    let mut third = Folder::open(&path).unwrap();
+    second.save(&other).unwrap();
+    drop(second);
+    assert!(matches!(third.save(&map).unwrap_err(), Error::Changed { .. }));
+    assert_eq!(fingerprint(&load(&path).unwrap()), fingerprint(&other));
+    assert!(check(&path).unwrap().findings.is_empty());
+}
+
+#[test]
+fn a_tile_of_another_moment_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map");
+    let (mut map, _) = map_of(&drive(10, 200), &Config::default());
+    let mut store = Folder::create(&path, Header::of(&map, &[])).unwrap();
+    store.save(&map).unwrap();
+    let tile = |path: &Path| {
+        let mut names: Vec<_> = std::fs::read_dir(path).unwrap().map(|e| e.unwrap().path()).collect();
+        names.retain(|name| name.to_string_lossy().ends_with(".parquet"));
+        names.sort();
+        names.remove(0)
+    };
+    let old = std::fs::read(tile(&path)).unwrap();
+    map.insert(&drive(1, 500)[0].borrow()).unwrap();
+    store.save(&map).unwrap();
+    std::fs::write(tile(&path), old).unwrap();
+    assert!(!check(&path).unwrap().findings.is_empty());
+}
+
+#[test]
+fn names_are_as_long_as_they_may_be_and_links_are_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = folder.path().join("m".repeat(255));
+    try_to_write(&long).unwrap();
+    write(&long, "long").unwrap();
+    assert_eq!(std::fs::read_to_string(&long).unwrap(), "long");
+    assert!(try_to_write(&folder.path().join("m".repeat(256))).is_err());
+    for bad in [folder.path().to_path_buf(), folder.path().join("none").join("map")] {
+        assert!(try_to_write(&bad).is_err() && write(&bad, "x").is_err());
+    }
+    let protected = folder.path().join("protected");
+    write(&protected, "mine").unwrap();
+    let mut rights = std::fs::metadata(&protected).unwrap().permissions();
+    rights.set_readonly(true);
+    std::fs::set_permissions(&protected, rights).unwrap();
+    assert!(try_to_write(&protected).unwrap_err().to_string().contains("write-protected"));
+    assert!(write(&protected, "x").is_err());
+    assert_eq!(std::fs::read_to_string(&protected).unwrap(), "mine");
+    #[cfg(unix)]
+    {
+        let (link, there) = (folder.path().join("link"), folder.path().join("there"));
+        std::os::unix::fs::symlink("there", &link).unwrap();
+        try_to_write(&link).unwrap();
+        assert!(!there.exists());
+        write(&link, "through").unwrap();
+        assert_eq!(std::fs::read_to_string(&there).unwrap(), "through");
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        std::os::unix::fs::symlink("circle", folder.path().join("circle")).unwrap();
+        assert!(try_to_write(&folder.path().join("circle")).is_err());
+        write(Path::new("/dev/null"), "gone").unwrap();
+        assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+    }
+    let parts = std::fs::read_dir(folder.path()).unwrap().flatten();
+    assert_eq!(parts.filter(|e| e.file_name().to_string_lossy().ends_with(".part")).count(), 0);
+}
+
+/// A map file whose header says something else, with every hash made right again.
+fn forged(path: &Path, from: &str, to: &str) {
+    let mut bytes = std::fs::read(path).unwrap();
+    // Both copies of the header must be as long as before: a number is written with spaces around it.
+    assert!(to.len() <= from.len());
+    let to = format!("{to}{}", " ".repeat(from.len() - to.len()));
+    for (from, to) in [(from.to_string(), to.clone()), (from.replace('"', "\\\""), to.replace('"', "\\\""))] {
+        while let Some(at) = bytes.windows(from.len()).position(|part| part == from.as_bytes()) {
+            bytes[at..at + from.len()].copy_from_slice(to.as_bytes());
+        }
+    }
+    for kind in [*b"HEAD", *b"INDX"] {
+        let mark = [b"\x89e2bki\r\n".as_slice(), &kind].concat();
+        let at = bytes.windows(12).position(|part| part == mark).unwrap();
+        let len = u32::from_le_bytes(bytes[at + 12..at + 16].try_into().unwrap()) as usize;
+        let sum = xxhash_rust::xxh3::xxh3_64(&bytes[at + 24..at + 24 + len]) ^ u64::from(u32::from_le_bytes(kind));
+        bytes[at + 16..at + 24].copy_from_slice(&sum.to_le_bytes());
+    }
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn counts_near_their_end_are_a_finding_and_no_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map");
+    let (map, _) = map_of(&drive(3, 200), &Config::default());
+    // Sources of a known length leave room for a long number.
+    let room = "x".repeat(40);
+    for field in ["frames", "next_id"] {
+        e2bki_store::save_with(&map, std::slice::from_ref(&room), &path).unwrap();
+        let count = if field == "frames" { map.frames() } else { map.next_id() };
+        let from = format!("\"{field}\":{count},");
+        let text = std::fs::read(&path).unwrap();
+        assert!(text.windows(from.len()).any(|part| part == from.as_bytes()));
+        // The same length: digits are taken from the name of the source.
+        let grown = format!("\"{field}\":18446744073709551000,");
+        forge_number(&path, &from, &grown, &room);
+        let header = MapFile::open(&path).unwrap().header().clone();
+        assert_eq!(if field == "frames" { header.frames } else { header.next_id }, 18_446_744_073_709_551_000);
+        assert!(load(&path).is_err());
+        assert!(!check(&path).unwrap().findings.is_empty());
+        assert!(recover(&path, folder.path().join("out")).is_err());
+    }
+    save(&map, &path).unwrap();
+    assert!(check(&path).unwrap().findings.is_empty());
+}
+
+/// Puts a longer number into the header and shortens the name of its source by as much.
+fn forge_number(path: &Path, from: &str, to: &str, room: &str) {
+    let longer = to.len() - from.len();
+    let bytes = std::fs::read(path).unwrap();
+    let swap = |bytes: Vec<u8>, from: &str, to: &str| -> Vec<u8> {
+        let mut text: Vec<u8> = Vec::new();
+        let mut rest = bytes.as_slice();
+        while let Some(at) = rest.windows(from.len()).position(|part| part == from.as_bytes()) {
+            text.extend(&rest[..at]);
+            text.extend(to.as_bytes());
+            rest = &rest[at + from.len()..];
+        }
+        text.extend(rest);
+        text
+    };
+    let escaped = |text: &str| text.replace('"', "\\\"");
+    let bytes = swap(swap(bytes, from, to), &escaped(from), &escaped(to));
+    std::fs::write(path, swap(bytes, room, &room[longer..])).unwrap();
+    forged(path, "\"format\":", "\"format\":");
+}

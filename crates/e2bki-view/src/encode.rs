@@ -1,0 +1,149 @@
+//! The binary encoding of tiles: a header of 64 bytes, then vertex attributes, little-endian, as the page's shaders read them.
+
+use e2bki::{Belief, Beliefs, Mapper, Voxels};
+use serde::{Deserialize, Serialize};
+
+use crate::instance::instances;
+use crate::points::ScanPoint;
+use crate::tile::Tile;
+
+/// First bytes of every tile message; the last is the version of the format.
+const MAGIC: &[u8; 4] = b"E2T1";
+
+/// Layer of a map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layer {
+    /// Ellipsoids.
+    Primitives = 0,
+    /// Voxels.
+    Voxels = 1,
+    /// Points as scanned.
+    Points = 2,
+}
+
+/// Map, tile and version, for the header.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Address {
+    pub(crate) map: u8,
+    pub(crate) tile: Tile,
+    pub(crate) version: u32,
+}
+
+/// Vertex attributes of a tile.
+#[derive(Default)]
+struct Columns {
+    places: Vec<[f32; 3]>,
+    sizes: Vec<[f32; 3]>,
+    rotations: Vec<[i16; 4]>,
+    /// u_sem, u_spa, u and four times the variance, scaled to 0 … 65535.
+    values: Vec<[u16; 4]>,
+    /// Class, and age scaled to 0 … 65535: 0 is the oldest.
+    kinds: Vec<[u16; 2]>,
+}
+
+/// The primitives whose mean is in the tile. `map` must hold all that reach into it; ids are measured against `next_id`.
+pub(crate) fn primitives(map: &Mapper, heights: [f64; 2], next_id: u64, at: Address) -> Vec<u8> {
+    let mut instances = instances(map, at.tile, heights);
+    // Shuffled, so that any prefix is a fair sample: the page draws only a part of distant tiles (level of detail).
+    instances.sort_by_key(|instance| mixed(instance.id));
+    let origin = origin(at.tile, heights);
+    let mut columns = Columns::default();
+    for instance in &instances {
+        columns.places.push(relative(instance.center, origin));
+        columns.sizes.push(instance.half_axes.map(|a| a as f32));
+        columns.rotations.push(instance.rotation.map(|q| (q * 32767.0).round() as i16));
+        columns.values.push(values(&instance.belief));
+        let age = instance.id as f64 / next_id.max(1) as f64;
+        columns.kinds.push([instance.label as u16, share(age)]);
+    }
+    columns.bytes(Layer::Primitives, at, origin, 0.0)
+}
+
+/// The voxels whose centre is in the tile, out of those listed.
+pub(crate) fn voxels(voxels: &Voxels, listed: &[u32], heights: [f64; 2], at: Address) -> Vec<u8> {
+    let origin = origin(at.tile, heights);
+    let mut order: Vec<usize> =
+        listed.iter().map(|i| *i as usize).filter(|i| at.tile.holds(voxels.centers[*i])).collect();
+    order.sort_by_key(|i| mixed(*i as u64));
+    let mut columns = Columns::default();
+    for i in order {
+        let belief = voxels.beliefs.get(i);
+        let Some(label) = belief.label() else { continue };
+        columns.places.push(relative(voxels.centers[i], origin));
+        columns.values.push(values(&belief));
+        columns.kinds.push([label as u16, 0]);
+    }
+    columns.bytes(Layer::Voxels, at, origin, voxels.resolution)
+}
+
+/// Points with the class given by their frame and the map's belief at their position; age is that of the frame.
+pub(crate) fn points(seen: &[(ScanPoint, [f64; 3])], beliefs: &Beliefs, frames: u32, at: Address) -> Vec<u8> {
+    let low = seen.iter().map(|(_, place)| place[2]).fold(f64::INFINITY, f64::min);
+    let origin = origin(at.tile, [low, low]);
+    let mut order: Vec<usize> = (0..seen.len()).collect();
+    order.sort_by_key(|i| mixed(*i as u64));
+    let mut columns = Columns::default();
+    for i in order {
+        let (point, place) = seen[i];
+        columns.places.push(relative(place, origin));
+        columns.values.push(values(&beliefs.get(i)));
+        let age = f64::from(point.frame) / f64::from(frames.max(1));
+        columns.kinds.push([point.label, share(age)]);
+    }
+    columns.bytes(Layer::Points, at, origin, 0.0)
+}
+
+impl Columns {
+    fn bytes(&self, what: Layer, at: Address, origin: [f64; 3], side: f64) -> Vec<u8> {
+        let mut out = Vec::with_capacity(64 + self.places.len() * 44);
+        out.extend(MAGIC);
+        out.extend([at.map, what as u8, 0, 0]);
+        at.tile.0.iter().for_each(|v| out.extend(v.to_le_bytes()));
+        out.extend(at.version.to_le_bytes());
+        out.extend((self.places.len() as u32).to_le_bytes());
+        origin.iter().for_each(|v| out.extend(v.to_le_bytes()));
+        out.extend((side as f32).to_le_bytes());
+        out.resize(64, 0);
+        self.places.iter().chain(&self.sizes).flatten().for_each(|v| out.extend(v.to_le_bytes()));
+        self.rotations.iter().flatten().for_each(|v| out.extend(v.to_le_bytes()));
+        self.values.iter().flatten().for_each(|v| out.extend(v.to_le_bytes()));
+        self.kinds.iter().flatten().for_each(|v| out.extend(v.to_le_bytes()));
+        out
+    }
+}
+
+fn origin(tile: Tile, heights: [f64; 2]) -> [f64; 3] {
+    let ([x, y, z], _) = tile.bounds(heights);
+    [x, y, if z.is_finite() { z.floor() } else { 0.0 }]
+}
+
+fn relative(place: [f64; 3], origin: [f64; 3]) -> [f32; 3] {
+    std::array::from_fn(|i| (place[i] - origin[i]) as f32)
+}
+
+fn values(belief: &Belief) -> [u16; 4] {
+    let all =
+        [belief.semantic_uncertainty(), belief.spatial_uncertainty(), belief.uncertainty(), 4.0 * belief.variance()];
+    all.map(share)
+}
+
+fn share(value: f64) -> u16 {
+    (value.clamp(0.0, 1.0) * 65535.0).round() as u16
+}
+
+/// Spreads successive numbers over all 64 bits.
+fn mixed(id: u64) -> u64 {
+    let h = (id ^ (id >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (h ^ (h >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_rounded_and_never_wrap() {
+        assert_eq!([-1.0, 0.0, 0.5, 1.0, 7.0, f64::NAN].map(share), [0, 0, 32768, 65535, 65535, 0]);
+    }
+}

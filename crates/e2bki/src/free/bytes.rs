@@ -1,0 +1,193 @@
+//! Counters as bytes, to be kept: blocks in ascending order, numbers in as few bytes as they need. Equal counters are equal
+//! bytes, and bytes that no counters give are refused.
+
+use super::block::{Block, Fine};
+use super::cells::Cells;
+use super::counters::{Counters, MAX_FRAMES};
+use super::cubes::BlockKey;
+use super::settings::BLOCK_M;
+use crate::error::{Error, Result};
+use crate::pose::WORLD_LIMIT_M;
+
+/// Version of this form.
+const VERSION: u8 = 1;
+
+impl Counters {
+    /// The counters as bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = vec![VERSION];
+        put(&mut out, self.frames());
+        let keys = self.keys();
+        put(&mut out, keys.len() as u64);
+        let mut last = [0; 3];
+        for key in keys {
+            for axis in 0..3 {
+                // Steps of either sign as numbers without one.
+                let step = i64::from(key[axis]) - i64::from(last[axis]);
+                put(&mut out, (step << 1 ^ step >> 63) as u64);
+            }
+            last = key;
+            if let Some(block) = self.blocks.get(&key) {
+                put_block(&mut out, block);
+            }
+        }
+        out
+    }
+
+    /// Counters from bytes; fails, and says why, if they are not those of any.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut rest = bytes;
+        match take_byte(&mut rest)? {
+            VERSION => {}
+            newer => return Err(wrong(&format!("version {newer}; this program reads version {VERSION}"))),
+        }
+        let frames = take(&mut rest)?;
+        if frames > MAX_FRAMES {
+            return Err(wrong(&format!("{frames} frames; at most {MAX_FRAMES} can be counted")));
+        }
+        let blocks = take(&mut rest)?;
+        let mut counters = Self::default();
+        let mut last: Option<BlockKey> = None;
+        for _ in 0..blocks {
+            let mut key = [0; 3];
+            for (axis, coordinate) in key.iter_mut().enumerate() {
+                let step = take(&mut rest)?;
+                let step = (step >> 1) as i64 ^ -((step & 1) as i64);
+                let value = i64::from(last.unwrap_or_default()[axis]).checked_add(step);
+                let most = (WORLD_LIMIT_M / BLOCK_M) as i64 + 1;
+                let inside = value.filter(|value| value.abs() <= most);
+                *coordinate = inside.ok_or_else(|| wrong("a block outside of the world"))? as i32;
+            }
+            if last.is_some_and(|last| last >= key) {
+                return Err(wrong("blocks that are not in ascending order"));
+            }
+            last = Some(key);
+            let block = take_block(&mut rest)?;
+            if block.is_zero() {
+                return Err(wrong(&format!("a block without counts, {key:?}")));
+            }
+            if most_of(&block) > frames {
+                return Err(wrong(&format!("more counts than frames in block {key:?}")));
+            }
+            counters.blocks.insert(key, block);
+        }
+        if !rest.is_empty() {
+            return Err(wrong(&format!("{} bytes after the last block", rest.len())));
+        }
+        counters.set_frames(frames);
+        Ok(counters)
+    }
+}
+
+fn wrong(what: &str) -> Error {
+    Error::Unsupported(format!("free space: the stored counters are damaged or newer: {what}"))
+}
+
+/// The largest H or P of a block's cubes.
+fn most_of(block: &Block) -> u64 {
+    let mut most = 0;
+    for metre in 0..8 {
+        for bit in 0..64 {
+            let half = super::cubes::split(super::cubes::join([0; 3], metre, bit)).1;
+            let fine = block.fine.as_deref();
+            let coarse =
+                u64::from(block.whole) + u64::from(block.metres[metre]) + u64::from(block.halves.get(half.half));
+            let passes = fine.map_or(0, |fine| u64::from(fine.passes[metre].get(bit)));
+            let hits = fine.map_or(0, |fine| u64::from(fine.hits[metre].get(bit)));
+            most = most.max(coarse + passes).max(hits);
+        }
+    }
+    most
+}
+
+fn put_block(out: &mut Vec<u8>, block: &Block) {
+    put(out, u64::from(block.whole));
+    block.metres.iter().for_each(|count| put(out, u64::from(*count)));
+    out.push(u8::from(!block.halves.is_zero()) | u8::from(block.fine.is_some()) << 1);
+    put_cells(out, &block.halves);
+    if let Some(fine) = &block.fine {
+        for cells in [&fine.passes, &fine.hits] {
+            out.push((0..8).fold(0, |bits, i| bits | u8::from(!cells[i].is_zero()) << i));
+            cells.iter().for_each(|cells| put_cells(out, cells));
+        }
+    }
+}
+
+fn take_block(rest: &mut &[u8]) -> Result<Block> {
+    let mut block = Block { whole: take_count(rest)?, ..Block::default() };
+    for metre in 0..8 {
+        block.metres[metre] = take_count(rest)?;
+    }
+    let parts = take_byte(rest)?;
+    if parts > 3 {
+        return Err(wrong(&format!("parts {parts} of a block")));
+    }
+    block.halves = take_cells(rest, parts & 1 == 1)?;
+    if parts & 2 != 0 {
+        let mut fine = Fine::default();
+        for cells in [&mut fine.passes, &mut fine.hits] {
+            let there = take_byte(rest)?;
+            for (i, cells) in cells.iter_mut().enumerate() {
+                *cells = take_cells(rest, there >> i & 1 == 1)?;
+            }
+        }
+        if fine == Fine::default() {
+            return Err(wrong("a block that says it has fine counts and has none"));
+        }
+        block.fine = Some(Box::new(fine));
+    }
+    Ok(block)
+}
+
+fn put_cells(out: &mut Vec<u8>, cells: &Cells) {
+    if !cells.is_zero() {
+        cells.values().iter().for_each(|count| put(out, u64::from(*count)));
+    }
+}
+
+fn take_cells(rest: &mut &[u8], there: bool) -> Result<Cells> {
+    if !there {
+        return Ok(Cells::default());
+    }
+    let mut values = [0; 64];
+    for value in &mut values {
+        *value = take_count(rest)?;
+    }
+    let cells = Cells::of(&values);
+    if cells.is_zero() { Err(wrong("counters that are all zero")) } else { Ok(cells) }
+}
+
+/// Seven bits to a byte, the lowest first.
+fn put(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn take(rest: &mut &[u8]) -> Result<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let byte = take_byte(rest)?;
+        let bits = u64::from(byte & 0x7f);
+        if shift == 63 && bits > 1 || shift > 0 && byte == 0 {
+            return Err(wrong("a number that is too long"));
+        }
+        value |= bits << shift;
+        if byte & 0x80 == 0 {
+            return Ok(value);
+        }
+    }
+    Err(wrong("a number that is too long"))
+}
+
+fn take_count(rest: &mut &[u8]) -> Result<u32> {
+    u32::try_from(take(rest)?).map_err(|_| wrong("a count that is too large"))
+}
+
+fn take_byte(rest: &mut &[u8]) -> Result<u8> {
+    let (byte, after) = rest.split_first().ok_or_else(|| wrong("they end early"))?;
+    *rest = after;
+    Ok(*byte)
+}

@@ -1,0 +1,167 @@
+//! Free space in a map: someone walks around inside a round wall, and leaves nothing behind.
+
+use e2bki::free::{Counters, State};
+use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Result, Semantics};
+
+const WALL_M: f64 = 12.0;
+/// Height of the ground: not on the border of two cubes.
+const GROUND_M: f64 = -0.1;
+const GROUND: u32 = 0;
+const WALL: u32 = 1;
+const PERSON: u32 = 2;
+
+fn config(enabled: bool) -> Result<Config> {
+    Config::from_toml(&format!("[free_space]\nenabled = {enabled}\nsensor = \"os1-64\"\n[run]\nthreads = 2"))
+}
+
+fn new_map(enabled: bool) -> Result<Mapper> {
+    Mapper::new(ClassSet::from_names(["ground", "wall", "person"])?, config(enabled)?)
+}
+
+/// Where the person stands in a frame, and the sensor.
+fn person(frame: usize) -> [f64; 2] {
+    [6.0, -4.0 + 1.0 * frame as f64]
+}
+
+fn sensor(frame: usize) -> [f64; 3] {
+    [0.0, -0.2 * frame as f64, 1.5]
+}
+
+/// What 64 beams over 33.2° see: ground, wall, and a person of 0.6 m.
+fn scan(frame: usize) -> (Vec<[f32; 3]>, Vec<u32>) {
+    let at = sensor(frame);
+    let [px, py] = person(frame);
+    let (mut points, mut labels) = (Vec::new(), Vec::new());
+    for beam in 0..64 {
+        let elevation = (16.6 - 33.2 * f64::from(beam) / 63.0_f64).to_radians();
+        for column in 0..1024 {
+            let azimuth = std::f64::consts::TAU * f64::from(column) / 1024.0;
+            let direction = [azimuth.cos() * elevation.cos(), azimuth.sin() * elevation.cos(), elevation.sin()];
+            // Distance along the beam at which it enters an upright cylinder from inside, or from outside.
+            let hit = |center: [f64; 2], radius: f64, inside: bool| {
+                let from = [at[0] - center[0], at[1] - center[1]];
+                let a = direction[0] * direction[0] + direction[1] * direction[1];
+                let b = from[0] * direction[0] + from[1] * direction[1];
+                let c = from[0] * from[0] + from[1] * from[1] - radius * radius;
+                let root = (b * b - a * c).sqrt();
+                (-b + if inside { root } else { -root }) / a
+            };
+            let ground = if direction[2] < 0.0 { (at[2] - GROUND_M) / -direction[2] } else { f64::INFINITY };
+            let mut nearest = (hit([0.0, 0.0], WALL_M, true), WALL);
+            let walker = hit([px, py], 0.3, false);
+            let height = at[2] + walker * direction[2];
+            for (range, label) in [(ground, GROUND), (walker, PERSON)] {
+                let there = label != PERSON || (range.is_finite() && range > 0.0 && height < 1.8);
+                if there && range < nearest.0 {
+                    nearest = (range, label);
+                }
+            }
+            points.push(direction.map(|v| (v * nearest.0) as f32));
+            labels.push(nearest.1);
+        }
+    }
+    (points, labels)
+}
+
+fn insert(map: &mut Mapper, frames: impl IntoIterator<Item = usize>) -> Result<usize> {
+    let mut moving = 0;
+    for frame in frames {
+        let (points, labels) = scan(frame);
+        let world_from_sensor = Pose::from_translation(sensor(frame))?;
+        let flags = map.moving(&points, &world_from_sensor);
+        let wrong = flags.iter().zip(&labels).filter(|(moves, label)| **moves && **label != PERSON).count();
+        assert!(wrong * 1000 < points.len(), "{wrong} of {} points move that do not", points.len());
+        let report =
+            map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor })?;
+        if let Some(free) = report.free_space {
+            assert!(free.counted && free.off.is_none());
+            assert_eq!(free.moving, flags.iter().filter(|moves| **moves).count());
+            moving += free.moving;
+        }
+    }
+    Ok(moving)
+}
+
+/// The person's chest in a frame, on the side of the sensor.
+fn chest(frame: usize) -> [f64; 3] {
+    let [x, y] = person(frame);
+    let length = x.hypot(y);
+    [x - 0.25 * x / length, y - 0.25 * y / length, 1.2]
+}
+
+#[test]
+fn who_walked_by_leaves_no_ghost_and_walls_stay() -> Result<()> {
+    let (mut with, mut without) = (new_map(true)?, new_map(false)?);
+    assert!(insert(&mut with, 0..9)? > 100, "points in free space are moving");
+    insert(&mut without, 0..9)?;
+    assert!(without.free_space().is_none());
+    let gone: Vec<[f64; 3]> = (0..8).map(chest).collect();
+    let ghosts = without.query(&gone);
+    assert!(ghosts.iter().all(|belief| belief.label() == Some(PERSON as usize)), "without free space all are there");
+    assert!((0..8).all(|i| ghosts.state(i) == State::Unknown && ghosts.existence(i).is_none()));
+    let left = with.query(&gone);
+    for i in 0..8 {
+        assert_eq!((left.get(i).label(), left.state(i)), (None, State::Free), "place {i}: {:?}", left.tally(i));
+        assert!(left.existence(i).unwrap() <= 0.5);
+    }
+    let there =
+        with.query(&[[-WALL_M, 0.05, 1.2], [-7.0, 1.0, GROUND_M], [2.0, 2.0, 1.0], [14.0, 0.0, 1.2], [f64::NAN; 3]]);
+    assert_eq!(there.get(0).label(), Some(WALL as usize));
+    assert_eq!(there.get(1).label(), Some(GROUND as usize));
+    let states: Vec<State> = (0..5).map(|i| there.state(i)).collect();
+    assert_eq!(states, [State::Occupied, State::Occupied, State::Free, State::Unknown, State::Unknown]);
+    // Voxels, live voxels and the view from above agree.
+    let of_person = |label: Option<usize>| label == Some(PERSON as usize);
+    let count = |map: &Mapper| -> Result<[usize; 3]> {
+        Ok([
+            map.voxels(0.2)?.beliefs.iter().filter(|b| of_person(b.label())).count(),
+            map.live_voxels().filter(|voxel| of_person(voxel.belief.label())).count(),
+            map.bev(0.2)?.beliefs.iter().filter(|b| of_person(b.label())).count(),
+        ])
+    };
+    let (few, many) = (count(&with)?, count(&without)?);
+    for i in 0..3 {
+        assert!(few[i] * 3 < many[i], "{few:?} of {many:?}");
+    }
+    // The primitives themselves stay: nothing is erased.
+    assert!(with.states().eq(without.states()));
+    Ok(())
+}
+
+#[test]
+fn halves_of_a_drive_merge_to_the_whole() -> Result<()> {
+    let [mut whole, mut even, mut odd, mut back] = [new_map(true)?, new_map(true)?, new_map(true)?, new_map(true)?];
+    insert(&mut whole, 0..6)?;
+    insert(&mut back, (0..6).rev())?;
+    insert(&mut even, (0..6).step_by(2))?;
+    insert(&mut odd, (1..6).step_by(2))?;
+    even.merge(&odd)?;
+    let counters = |map: &Mapper| map.free_space().cloned().unwrap();
+    assert_eq!(counters(&even), counters(&whole));
+    assert_eq!(counters(&back), counters(&whole));
+    let mut rest = counters(&even);
+    rest.remove(&counters(&odd))?;
+    let mut alone = new_map(true)?;
+    insert(&mut alone, (0..6).step_by(2))?;
+    assert_eq!(rest, counters(&alone));
+    assert_eq!(Counters::from_bytes(&rest.to_bytes())?, rest);
+    Ok(())
+}
+
+#[test]
+fn a_frame_that_is_no_scan_is_mapped_without_free_space() -> Result<()> {
+    let config = Config::from_toml("free_space = true")?;
+    let mut map = Mapper::new(ClassSet::from_names(["a", "b"])?, config)?;
+    let points: Vec<[f32; 3]> = (0..900).map(|i| [0.1 * (i % 30) as f32, 0.1 * (i / 30) as f32, -1.0]).collect();
+    let labels = vec![1; 900];
+    let report = map.insert(&Frame {
+        points: &points,
+        semantics: Semantics::Labels(&labels),
+        world_from_sensor: Pose::IDENTITY,
+    })?;
+    let free = report.free_space.unwrap();
+    assert!(!free.counted && free.off.unwrap().contains("sensor"));
+    assert_eq!(map.query(&[[1.5, 1.5, -1.0]]).get(0).label(), Some(1));
+    assert!(map.free_space().unwrap().is_empty());
+    Ok(())
+}

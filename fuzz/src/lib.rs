@@ -1,0 +1,73 @@
+//! Fuzz targets: any bytes are refused or read, without a panic and in memory that the size of the input bounds.
+//!
+//! `scripts/fuzz.sh` runs them with libFuzzer; `tests/corpus.rs` runs what is kept in `corpus/` as ordinary tests.
+
+mod maps;
+mod parsers;
+mod reseal;
+mod seeds;
+mod texts;
+
+use peak_alloc::PeakAlloc;
+
+pub use seeds::seeds;
+
+/// Bytes that any input may cost, whatever its size: tables, buffers, messages.
+const ALLOWANCE: usize = 4 << 20;
+
+/// Something to be given any bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// Its name, and that of its folder in `corpus/`.
+    pub name: &'static str,
+    /// Reads the bytes; panics if what was read is not consistent.
+    pub run: fn(&[u8]),
+    /// Bytes of memory that a byte of input may ask for at most.
+    pub multiple: usize,
+}
+
+/// All targets.
+pub const TARGETS: [Target; 17] = [
+    Target { name: "points", run: parsers::points, multiple: 8 },
+    Target { name: "labels", run: parsers::labels, multiple: 8 },
+    Target { name: "npy", run: parsers::npy, multiple: 64 },
+    Target { name: "ply", run: parsers::ply, multiple: 200 },
+    // A compressed byte becomes at most 88, three of which become a point of 24.
+    Target { name: "pcd", run: parsers::pcd, multiple: 1600 },
+    Target { name: "las", run: parsers::las, multiple: 16 },
+    Target { name: "grid", run: parsers::grid, multiple: 64 },
+    // Deflate makes at most 1032 bytes of one, and a bit of a black and white picture becomes three bytes of colour.
+    Target { name: "picture", run: parsers::picture, multiple: 60_000 },
+    Target { name: "poses", run: texts::poses, multiple: 200 },
+    Target { name: "calibration", run: texts::calibration, multiple: 200 },
+    Target { name: "classes", run: texts::classes, multiple: 2000 },
+    Target { name: "config", run: texts::config, multiple: 2000 },
+    Target { name: "description", run: texts::description, multiple: 2000 },
+    Target { name: "safetensors", run: parsers::safetensors, multiple: 200 },
+    Target { name: "npz", run: maps::npz, multiple: 2000 },
+    Target { name: "map_file", run: maps::file, multiple: 2000 },
+    Target { name: "map_resealed", run: maps::resealed, multiple: 20_000 },
+];
+
+/// The target of that name.
+pub fn named(name: &str) -> Option<Target> {
+    TARGETS.into_iter().find(|target| target.name == name)
+}
+
+impl Target {
+    /// Runs the target; panics if it asked for more memory than the input may cost. Returns the bytes it asked for.
+    pub fn check(&self, data: &[u8], memory: &PeakAlloc) -> usize {
+        let before = memory.current_usage();
+        memory.reset_peak_usage();
+        (self.run)(data);
+        let asked = memory.peak_usage().saturating_sub(before);
+        let allowed = ALLOWANCE + self.multiple * data.len();
+        assert!(
+            asked <= allowed,
+            "{}: {} bytes of input asked for {asked} bytes of memory; {allowed} are allowed",
+            self.name,
+            data.len()
+        );
+        asked
+    }
+}

@@ -1,0 +1,34 @@
+//! Seeds that are maps. They are made and not kept: they are always of the format that is written now.
+
+use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
+use e2bki_store::{ExportOptions, Format};
+
+use crate::maps::scratch;
+
+fn small() -> Mapper {
+    let classes = ClassSet::from_names(["road", "tree"]).unwrap_or_else(|e| panic!("{e}"));
+    let mut map = Mapper::new(classes, Config::default()).unwrap_or_else(|e| panic!("{e}"));
+    let points: Vec<[f32; 3]> = (0..40).map(|i| [2.0 + 1.6 * (i % 20) as f32, 0.1, 0.02 * i as f32]).collect();
+    let labels: Vec<u32> = (0..40).map(|i| i / 20).collect();
+    let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor: Pose::IDENTITY };
+    map.insert(&frame).unwrap_or_else(|e| panic!("{e}"));
+    map
+}
+
+/// Seeds of a target beside those of the corpus.
+pub fn seeds(target: &str) -> Vec<Vec<u8>> {
+    let path = scratch(if target == "npz" { "seed.npz" } else { "seed.e2bki" });
+    match target {
+        "map_file" | "map_resealed" => {
+            e2bki_store::save_with(&small(), &["drive".into()], &path).unwrap_or_else(|e| panic!("{e}"));
+        }
+        "npz" => {
+            let format = Format::of_path(&path).unwrap_or_else(|e| panic!("{e}"));
+            e2bki_store::export(&small(), format, &path, &ExportOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+        }
+        _ => return Vec::new(),
+    }
+    let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{e}"));
+    std::fs::remove_file(&path).ok();
+    vec![bytes]
+}
