@@ -147,13 +147,13 @@ impl Chunks {
 }
 
 /// Decompresses to at most so many bytes.
-pub(crate) fn decompress_zstd(stored: &[u8], most: u64) -> Result<Vec<u8>, String> {
+pub(crate) fn decompress_zstd(stored: &[u8], most: u64) -> std::result::Result<Vec<u8>, String> {
     let decoder = zstd::stream::read::Decoder::new(stored).map_err(|e| format!("not Zstandard: {e}"))?;
     bounded(decoder, most)
 }
 
 /// Reads a stream to its end, which must come after at most so many bytes. Memory grows with what really comes.
-fn bounded(stream: impl Read, most: u64) -> Result<Vec<u8>, String> {
+fn bounded(stream: impl Read, most: u64) -> std::result::Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     stream.take(most + 1).read_to_end(&mut bytes).map_err(|e| format!("cannot be decompressed: {e}"))?;
     if bytes.len() as u64 > most { Err(format!("more than the announced {most} bytes")) } else { Ok(bytes) }
