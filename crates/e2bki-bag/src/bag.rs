@@ -1,0 +1,280 @@
+//! A recording: one file or a folder of several, with its topics and messages in order of time.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+use crate::storage::{self, Contents, Data, MOST_FILE_BYTES, Place, Storage};
+use crate::wire::Wire;
+
+/// Kind of a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An MCAP file.
+    Mcap,
+    /// A folder of rosbag2 with its `metadata.yaml`.
+    Folder,
+    /// An SQLite file of rosbag2.
+    Db3,
+    /// A bag of ROS 1.
+    Ros1,
+}
+
+impl Kind {
+    /// The kind of a path, by its first bytes or its `metadata.yaml`; nothing if it is no recording that is read here.
+    pub fn detect(path: &Path) -> Option<Self> {
+        if path.is_dir() {
+            return path.join("metadata.yaml").is_file().then_some(Self::Folder);
+        }
+        let mut first = [0; 16];
+        let mut file = File::open(path).ok()?;
+        let count = std::io::Read::read(&mut file, &mut first).ok()?;
+        let first = &first[..count];
+        let zstd = first.starts_with(&storage::ZSTD_MAGIC);
+        let name = path.file_name()?.to_string_lossy();
+        if first.starts_with(storage::MCAP_MAGIC) || zstd && name.ends_with(".mcap.zstd") {
+            Some(Self::Mcap)
+        } else if first.starts_with(b"SQLite format 3\0") {
+            Some(Self::Db3)
+        } else if first.starts_with(storage::ROS1_MAGIC) {
+            Some(Self::Ros1)
+        } else {
+            None
+        }
+    }
+}
+
+/// A topic of a recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topic {
+    /// Its name, as in `/points`.
+    pub name: String,
+    /// Type of its messages in the form of ROS 2, as in `sensor_msgs/msg/PointCloud2`.
+    pub kind: String,
+    /// Messages.
+    pub count: usize,
+}
+
+/// A message of a recording.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// Number of its topic.
+    pub topic: usize,
+    /// When it was recorded, nanoseconds since 1970.
+    pub time: u64,
+    part: u32,
+    place: Place,
+}
+
+/// An open recording.
+#[derive(Debug)]
+pub struct Bag {
+    path: PathBuf,
+    kind: Kind,
+    parts: Vec<(Wire, Storage)>,
+    topics: Vec<Topic>,
+    entries: Vec<Entry>,
+    notes: Vec<String>,
+}
+
+/// The part of `metadata.yaml` that is needed to read a folder.
+#[derive(Deserialize)]
+struct Metadata {
+    rosbag2_bagfile_information: Information,
+}
+
+#[derive(Deserialize)]
+struct Information {
+    #[serde(default)]
+    storage_identifier: String,
+    relative_file_paths: Vec<String>,
+    #[serde(default)]
+    compression_format: String,
+    #[serde(default)]
+    compression_mode: String,
+}
+
+impl Bag {
+    /// Opens a recording and reads its index; damaged parts are left out and said in [`Bag::notes`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        std::fs::metadata(path).map_err(Error::io("open", path))?;
+        let kind =
+            Kind::detect(path).ok_or_else(|| Error::Unsupported { path: path.into(), what: what_it_is(path) })?;
+        let mut bag = Self {
+            path: path.into(),
+            kind,
+            parts: Vec::new(),
+            topics: Vec::new(),
+            entries: Vec::new(),
+            notes: Vec::new(),
+        };
+        match kind {
+            Kind::Folder => bag.add_folder(path)?,
+            _ => bag.add_file(path, false)?,
+        }
+        // Recorders write in order of arrival; stable, so that equal times keep the order of the files.
+        bag.entries.sort_by_key(|entry| entry.time);
+        Ok(bag)
+    }
+
+    fn add_folder(&mut self, folder: &Path) -> Result<()> {
+        let name = folder.join("metadata.yaml");
+        let text = std::fs::read_to_string(&name).map_err(Error::io("read", &name))?;
+        let metadata: Metadata = serde_saphyr::from_str(&text).map_err(|e| Error::malformed(&name, e.to_string()))?;
+        let about = metadata.rosbag2_bagfile_information;
+        let whole_files = about.compression_mode.eq_ignore_ascii_case("file");
+        let messages = about.compression_mode.eq_ignore_ascii_case("message");
+        if (whole_files || messages) && about.compression_format != "zstd" {
+            let what = format!("compression `{}`; zstd is read", about.compression_format);
+            return Err(Error::Unsupported { path: name, what });
+        }
+        if about.relative_file_paths.is_empty() {
+            return Err(Error::malformed(&name, "it names no files in relative_file_paths"));
+        }
+        for file in &about.relative_file_paths {
+            // Old recorders wrote the folder's own name before the file's.
+            let base =
+                Path::new(file).file_name().ok_or_else(|| Error::malformed(&name, format!("`{file}` is no file")))?;
+            let candidates = [folder.join(base), folder.join(format!("{}.zstd", base.to_string_lossy()))];
+            let Some(path) = candidates.iter().find(|path| path.is_file()) else {
+                return Err(Error::malformed(
+                    &name,
+                    format!(
+                        "it names {}, which is not in the folder ({} storage)",
+                        base.display(),
+                        about.storage_identifier
+                    ),
+                ));
+            };
+            self.add_file(path, messages)?;
+        }
+        Ok(())
+    }
+
+    fn add_file(&mut self, path: &Path, messages_compressed: bool) -> Result<()> {
+        let contents = open_file(path, messages_compressed)?;
+        let part = self.parts.len() as u32;
+        let numbers: Vec<usize> = contents
+            .channels
+            .iter()
+            .map(|channel| {
+                let kind = ros2_name(&channel.kind);
+                let same = |topic: &Topic| topic.name == channel.topic && topic.kind == kind;
+                self.topics.iter().position(same).unwrap_or_else(|| {
+                    self.topics.push(Topic { name: channel.topic.clone(), kind, count: 0 });
+                    self.topics.len() - 1
+                })
+            })
+            .collect();
+        for found in contents.messages {
+            let topic = numbers[found.channel as usize];
+            self.topics[topic].count += 1;
+            self.entries.push(Entry { topic, time: found.time, part, place: found.place });
+        }
+        self.notes.extend(contents.notes);
+        self.parts.push((contents.wire, contents.storage));
+        Ok(())
+    }
+
+    /// The path that was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Kind of the recording.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Topics, in the order in which they were met.
+    pub fn topics(&self) -> &[Topic] {
+        &self.topics
+    }
+
+    /// Messages by time of recording.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Messages of one topic by time of recording.
+    pub fn of_topic(&self, topic: usize) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |entry| entry.topic == topic)
+    }
+
+    /// Parts that could not be used, in words.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The bytes of a message.
+    pub fn read(&self, entry: &Entry) -> Result<Data> {
+        match self.parts.get(entry.part as usize) {
+            Some((_, storage)) => storage.read(entry.place),
+            None => Err(Error::malformed(&self.path, "the message belongs to another recording")),
+        }
+    }
+
+    /// How a message is serialised.
+    pub fn wire(&self, entry: &Entry) -> Wire {
+        self.parts.get(entry.part as usize).map_or(Wire::Cdr, |(wire, _)| *wire)
+    }
+}
+
+fn open_file(path: &Path, messages_compressed: bool) -> Result<Contents> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let len = file.metadata().map_err(Error::io("open", path))?.len();
+    let mut bytes = storage::Bytes::File(Mutex::new(file), len);
+    if bytes.read(path, 0, 4.min(len))? == storage::ZSTD_MAGIC {
+        let stored = bytes.read(path, 0, len)?;
+        let whole = storage::decompress_zstd(&stored, MOST_FILE_BYTES).map_err(|what| Error::malformed(path, what))?;
+        bytes = storage::Bytes::Memory(whole);
+    }
+    let first = bytes.read(path, 0, 16.min(bytes.len()))?;
+    if first.starts_with(storage::MCAP_MAGIC) {
+        return storage::open_mcap(path, bytes);
+    }
+    if first.starts_with(storage::ROS1_MAGIC) {
+        return storage::open_ros1(path, bytes);
+    }
+    #[cfg(feature = "db3")]
+    if first.starts_with(b"SQLite format 3\0") {
+        if matches!(bytes, storage::Bytes::Memory(_)) {
+            let what = "a compressed SQLite file cannot be read in place: decompress it first with `zstd -d`";
+            return Err(Error::Unsupported { path: path.into(), what: what.into() });
+        }
+        return storage::open_db3(path, messages_compressed);
+    }
+    #[cfg(not(feature = "db3"))]
+    if first.starts_with(b"SQLite format 3\0") {
+        let what =
+            "SQLite bags are not in this build: build with the feature `db3`, or convert it with `ros2 bag convert`";
+        return Err(Error::Unsupported { path: path.into(), what: what.into() });
+    }
+    let _ = messages_compressed;
+    Err(Error::malformed(path, "it is neither MCAP, nor SQLite, nor a ROS 1 bag"))
+}
+
+/// The name of a type as ROS 2 writes it.
+fn ros2_name(kind: &str) -> String {
+    match kind.split_once('/') {
+        Some((package, name)) if !name.contains('/') => format!("{package}/msg/{name}"),
+        _ => kind.to_string(),
+    }
+}
+
+/// Why a path is no recording, and what to do.
+fn what_it_is(path: &Path) -> String {
+    if path.is_dir() {
+        return "the folder has no metadata.yaml: it is no recording of rosbag2 (`ros2 bag reindex` writes one)".into();
+    }
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("pcap" | "pcapng") => "packets of a sensor, not points: replay them through the sensor's driver (ouster-ros, \
+            velodyne_driver) and record its cloud with `ros2 bag record`, or convert them with `ouster-cli source FILE save OUT.bag`"
+            .into(),
+        _ => "it is no recording that is read here: MCAP, a rosbag2 folder or db3, or a ROS 1 bag".into(),
+    }
+}

@@ -1,0 +1,79 @@
+//! SQLite bags of rosbag2.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::{Channel, Contents, Data, Found, MOST_BYTES, Place, Storage};
+use crate::error::{Error, Result};
+use crate::wire::Wire;
+
+/// An open database.
+#[derive(Debug)]
+pub(crate) struct Db3 {
+    path: PathBuf,
+    connection: Mutex<Connection>,
+    /// Rows of the table of messages, by number.
+    rows: Vec<i64>,
+    /// Whether every message is compressed by itself.
+    zstd: bool,
+}
+
+impl Db3 {
+    pub(crate) fn read(&self, place: Place) -> Result<Data> {
+        let bad = |what: String| Error::malformed(&self.path, format!("message {}: {what}", place.chunk));
+        let row = self.rows.get(place.chunk as usize).copied().ok_or_else(|| bad("there is no such row".into()))?;
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let blob = |row: &rusqlite::Row<'_>| row.get_ref(0).map(|value| value.as_blob().map(<[u8]>::to_vec));
+        let bytes = connection
+            .prepare("SELECT data FROM messages WHERE id = ?1")
+            .and_then(|mut query| query.query_row([row], blob))
+            .map_err(|e| bad(e.to_string()))?
+            .map_err(|e| bad(e.to_string()))?;
+        if self.zstd {
+            return super::decompress_zstd(&bytes, MOST_BYTES).map(Data::of).map_err(bad);
+        }
+        Ok(Data::of(bytes))
+    }
+}
+
+/// Reads the tables of a file.
+pub(crate) fn open(path: &Path, zstd: bool) -> Result<Contents> {
+    let bad = |what: rusqlite::Error| Error::malformed(path, format!("not a bag of rosbag2: {what}"));
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(bad)?;
+    let (mut channels, mut ids) = (Vec::new(), Vec::new());
+    let mut notes = Vec::new();
+    {
+        let mut topics =
+            connection.prepare("SELECT id, name, type, serialization_format FROM topics ORDER BY id").map_err(bad)?;
+        let mut rows = topics.query([]).map_err(bad)?;
+        while let Some(row) = rows.next().map_err(bad)? {
+            let (id, topic, kind): (i64, String, String) =
+                (row.get(0).map_err(bad)?, row.get(1).map_err(bad)?, row.get(2).map_err(bad)?);
+            let format: String = row.get(3).map_err(bad)?;
+            if format == "cdr" {
+                ids.push(id);
+                channels.push(Channel { topic, kind });
+            } else {
+                notes.push(format!("{topic} is encoded as `{format}` and left out; only cdr is read"));
+            }
+        }
+    }
+    let (mut messages, mut rows_of) = (Vec::new(), Vec::new());
+    {
+        let mut query =
+            connection.prepare("SELECT id, topic_id, timestamp FROM messages ORDER BY timestamp, id").map_err(bad)?;
+        let mut rows = query.query([]).map_err(bad)?;
+        while let Some(row) = rows.next().map_err(bad)? {
+            let (id, topic, time): (i64, i64, i64) =
+                (row.get(0).map_err(bad)?, row.get(1).map_err(bad)?, row.get(2).map_err(bad)?);
+            let Some(channel) = ids.iter().position(|known| *known == topic) else { continue };
+            let place = Place { chunk: rows_of.len() as u64, start: 0, len: 0 };
+            messages.push(Found { channel: channel as u32, time: time.max(0) as u64, place });
+            rows_of.push(id);
+        }
+    }
+    let storage = Storage::Db3(Db3 { path: path.into(), connection: Mutex::new(connection), rows: rows_of, zstd });
+    Ok(Contents { wire: Wire::Cdr, channels, messages, notes, storage })
+}
