@@ -1,6 +1,7 @@
 //! Folders and files whose names are not text: they are read like all others.
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::ffi::{OsStr, OsString};
     use std::fs;

@@ -88,6 +88,7 @@ pub struct Data {
     pub(crate) end: usize,
 }
 
+#[cfg(feature = "db3")]
 impl Data {
     pub(crate) fn of(bytes: Vec<u8>) -> Self {
         Self { start: 0, end: bytes.len(), bytes: Arc::new(bytes) }
