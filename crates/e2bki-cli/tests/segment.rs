@@ -92,7 +92,7 @@ fn training_writes_a_network_and_a_report_and_goes_on_only_with_the_same_images(
     assert_eq!(record["epochs"].as_array().unwrap().len(), 1);
     assert!(record["test"]["accuracy"].is_number() && record["calibration"]["temperature"].is_number());
     let report = std::fs::read_to_string(run.join("report.html")).unwrap();
-    assert!(report.contains("<svg") && report.contains("What it sees"));
+    assert!(report.contains("<svg") && report.contains("Predictions"));
 
     let out = run.to_str().unwrap();
     for (more, words) in [
@@ -138,7 +138,7 @@ fn bad_requests_say_what_would_be_right() {
     refused(&["train", "no-such-folder", "--out", out], &["no-such-folder"]);
     let file = folder.path().join("file");
     std::fs::write(&file, "x").unwrap();
-    refused(&["train", "offroad-like", "--out", file.to_str().unwrap()], &["cannot create"]);
+    refused(&["train", "offroad-like", "--out", file.to_str().unwrap()], &["is a file; give the name of a folder"]);
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn files_of_other_kinds_are_refused_with_what_would_be_right() {
     assert_eq!(Segmenter::open(&path).unwrap().size(), [64, 48]);
     // A network is not a run that can be gone on with.
     std::fs::rename(&path, folder.path().join("checkpoint.safetensors")).unwrap();
-    assert!(Trainer::resume(folder.path()).unwrap_err().to_string().contains("not an unfinished training run"));
+    assert!(Trainer::resume(folder.path()).unwrap_err().to_string().contains("not a checkpoint of a training run"));
     // A description that is wrong.
     let path = folder.path().join("other.safetensors");
     weights.save(&path, true).unwrap();

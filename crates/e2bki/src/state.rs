@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::map::{Batch, Core};
 use crate::mapper::Mapper;
 use crate::pose::WORLD_LIMIT_M;
-use crate::primitive::Sums;
+use crate::primitive::{QUANTUM_M, Sums};
 
 /// Largest standard deviation of a primitive that is put back, metres: far beyond what clustering makes.
 const MAX_SPREAD_M: f64 = 50.0;
@@ -52,6 +52,14 @@ impl PrimitiveState {
         }
         if let Some(value) = first.iter().chain(second).chain([range]).find(|v| !v.is_finite()) {
             return bad(format!("a sum is {value}"));
+        }
+        // Sums that are not whole numbers of their quanta would not add exactly, and could not be saved.
+        let whole = |value: &f64, per: f64| (value * per).fract() == 0.0;
+        let (per_metre, per_unit) = (1.0 / QUANTUM_M, 1.0 / (QUANTUM_M * QUANTUM_M));
+        let exact = first.iter().chain([range]).all(|v| whole(v, per_metre))
+            && second.iter().chain(&self.log_evidence).all(|v| whole(v, per_unit));
+        if !exact {
+            return bad("a sum is not a whole number of its quantum (2^-16 m, 2^-32 m², 2^-32 of log-evidence)".into());
         }
         if *range < 0.0 {
             return bad(format!("sum of ranges {range}; it cannot be negative"));

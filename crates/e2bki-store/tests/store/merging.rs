@@ -37,7 +37,7 @@ fn merging_two_halves_is_the_same_in_either_order_and_as_merging_in_memory() {
     let (other, _) = map_of(&frames[..2], &Config::default().with(|c| c.kernel.prior = 0.01));
     save_with(&other, &["wednesday".into()], &b).unwrap();
     let differ = merge(&[input(&a), input(&b)], &MergeOptions::default(), &ba).unwrap_err().to_string();
-    assert!(differ.contains("`prior`"), "{differ}");
+    assert!(differ.contains("prior`"), "{differ}");
     let given = MergeOptions { config: Some(Config::default()), ..MergeOptions::default() };
     merge(&[input(&a), input(&b)], &given, &ba).unwrap();
 }

@@ -110,6 +110,7 @@ fn saving_after_one_frame_encodes_only_what_it_changed() {
     let loaded = load(&path).unwrap();
     let compared = store.save(&loaded).unwrap();
     assert_eq!((compared.written, compared.encoded), (0, compared.unchanged));
+    drop(store);
     let mut reopened = Folder::open(&path).unwrap();
     assert_eq!(reopened.save(&other).unwrap().written, 0);
 }
