@@ -18,7 +18,7 @@ def test_every_field_has_its_default_and_its_attribute():
         assert getattr(usual, field["name"]) == field["default"], field
         assert field["about"] and field["allowed"]
         assert type(field["default"]) in (float, int, bool, str, list)
-    assert usual.max_range == math.inf and usual.prune is True and usual.threads == 0
+    assert usual.max_range == math.inf and usual.prune is False and usual.threads == 0
     assert set(usual.to_dict()) == {field["name"] for field in Config.fields()}
 
 
@@ -82,8 +82,8 @@ def test_types_that_are_no_parameters():
 
 
 def test_repr_copy_and_pickle():
-    config = Config(resolution=0.1, prune=False, clustering="fps", max_range=50)
-    assert repr(config) == 'Config(max_range=50.0, clustering="fps", prune=False, resolution=0.1)'
+    config = Config(resolution=0.1, prune=True, clustering="fps", max_range=50)
+    assert repr(config) == 'Config(max_range=50.0, clustering="fps", prune=True, resolution=0.1)'
     assert eval(repr(config)) == config == pickle.loads(pickle.dumps(config)) == copy.deepcopy(config)
     assert repr(Config()) == "Config()" and "resolution" in dir(config)
     assert e2bki.Map(["a"], config=config).config == config

@@ -80,7 +80,9 @@ enum Kind {
 fn may_be_written(path: &Path, target: &Path) -> Result<Kind> {
     let folder = folder_of(target);
     if !folder.is_dir() {
-        return Err(Error::Refused(format!("{}: the folder {} does not exist", path.display(), folder.display())));
+        let missing = format!("the folder {} does not exist", folder.display());
+        let source = std::io::Error::new(std::io::ErrorKind::NotFound, missing);
+        return Err(Error::Io { doing: "write", path: path.into(), source });
     }
     let Ok(about) = std::fs::metadata(target) else { return Ok(Kind::Plain) };
     if about.is_dir() {

@@ -85,6 +85,8 @@ class Record:
     reliability: list[ReliabilityBin] = field(repr=False)
     stage_ms: dict[str, float] = field(repr=False)
     parameters: dict[str, str] = field(repr=False)
+    semantics: str = ""
+    """Source of the semantics, where a dataset was mapped."""
 
 
 @dataclass(frozen=True)
