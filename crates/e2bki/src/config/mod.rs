@@ -12,7 +12,7 @@ mod sum;
 mod text;
 
 pub use choices::{
-    ClusterCount, Clustering, Distance, Doubt, Gate, Gated, LidarModel, Posterior, Refinement, Shape, Sparsity,
+    ClusterCount, Clustering, Distance, Doubt, Gate, Gated, LidarModel, Posterior, Refinement, Shape, Sparsity, Update,
 };
 pub use confusion::Confusion;
 pub use field::{Field, Record};
