@@ -87,6 +87,17 @@ impl<'a> Primitive<'a> {
         f64::from(self.set.recipe().votes(self.set.core(self.slot)))
     }
 
+    /// Kernel at a place, from 0 to 1: how much of its evidence counts there.
+    pub fn kernel(&self, at: [f64; 3]) -> f64 {
+        self.set.recipe().kernel_at(self.set.core(self.slot), at)
+    }
+
+    /// How the surface runs that it is a part of: the covariance of its class around it divided by the largest variance,
+    /// as xx, yy, zz, xy, xz, yz; zero unless kernels follow surfaces.
+    pub fn surface(&self) -> [f32; 6] {
+        self.set.core(self.slot).surface
+    }
+
     /// Kernel reach ℓβe^{1−u}, longer for what was seen from afar, metres; 0 for a muted primitive.
     pub fn reach(&self) -> f64 {
         f64::from(self.set.core(self.slot).form.reach)

@@ -164,7 +164,7 @@ impl Header {
         let classes = ClassSet::new(text.classes.into_iter().map(|class| (class.name, class.color)))
             .and_then(|classes| classes.with_movable(&movable))
             .map_err(Error::contents(path))?;
-        let config = Config::from_toml(&text.config).map_err(Error::contents(path))?;
+        let config = Config::from_flat_toml(&text.config).map_err(Error::contents(path))?;
         Ok(Self {
             classes,
             config,
