@@ -23,7 +23,7 @@ struct Kept {
 
 impl Kept {
     fn wait(&mut self, stale: Stale) {
-        for (block, bounds) in stale.touched {
+        for (block, bounds) in stale.touched.into_iter().chain(stale.reshaped) {
             if let Some(bounds) = bounds {
                 self.boxes.entry(block).and_modify(|known| known.join(&bounds)).or_insert(bounds);
             }
