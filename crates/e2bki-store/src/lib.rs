@@ -19,6 +19,7 @@ mod error;
 mod export;
 mod file;
 mod folder;
+mod free_tiles;
 mod lock;
 mod merge;
 #[cfg(test)]

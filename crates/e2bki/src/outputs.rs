@@ -1,6 +1,7 @@
 //! What can be read from a map: beliefs anywhere, voxels, bird's-eye cells, primitives, and the bytes it takes.
 
 use crate::error::{Error, Result};
+use crate::free::{State, Tally};
 use crate::map::{PrimitiveSet, Recipe};
 use crate::mapper::Mapper;
 use crate::primitive::{Ellipsoid, Sums};
@@ -82,6 +83,11 @@ impl<'a> Primitive<'a> {
         PrimitiveState { id: core.id, muted: core.muted, sums: core.sums, log_evidence }
     }
 
+    /// Whether it was seen through since, so often that views leave it out; never in a map without free space.
+    pub fn is_gone(&self) -> bool {
+        self.set.core(self.slot).gone
+    }
+
     /// How much it counts in the posterior: as many times as it has independent witnesses.
     pub fn votes(&self) -> f64 {
         f64::from(self.set.recipe().votes(self.set.core(self.slot)))
@@ -104,12 +110,14 @@ pub struct ByteSize {
     pub voxels: usize,
     /// What every submap added, if it is kept.
     pub submaps: usize,
+    /// What was seen and seen through.
+    pub free_space: usize,
 }
 
 impl ByteSize {
     /// All parts together.
     pub fn total(&self) -> usize {
-        self.primitives + self.index + self.voxels + self.submaps
+        self.primitives + self.index + self.voxels + self.submaps + self.free_space
     }
 }
 
@@ -192,13 +200,8 @@ impl Mapper {
         let recipe = Recipe::planar(self.config());
         let mut set = PrimitiveSet::new(self.classes().len(), recipe);
         let batch = self.set.to_flat_batch();
-        let there: Vec<usize> = match self.existence() {
-            None => (0..batch.cores.len()).collect(),
-            Some(existence) => {
-                let gone = |p: &Primitive<'_>| existence.is_gone(p.mean(), p.label());
-                self.primitives().enumerate().filter(|(_, p)| !gone(p)).map(|(row, _)| row).collect()
-            }
-        };
+        let there: Vec<usize> =
+            self.primitives().enumerate().filter(|(_, p)| !p.is_gone()).map(|(row, _)| row).collect();
         set.insert(&batch, there);
         Ok(BirdsEye { map: self, set })
     }
@@ -206,6 +209,13 @@ impl Mapper {
     /// Bird's-eye cells of a given side that hold evidence: shorthand for [`Mapper::birds_eye`] and [`BirdsEye::cells`].
     pub fn bev(&self, resolution: f64) -> Result<Cells> {
         self.birds_eye()?.cells(resolution)
+    }
+
+    /// What free space says of a primitive: its state, existence and counts; nothing in a map without free space.
+    pub fn existence_of(&self, primitive: &Primitive<'_>) -> Option<(State, f64, Tally)> {
+        let known = self.existence()?.known(primitive.mean(), Some(primitive.label()));
+        // A primitive whose frames were not counted is there.
+        Some((known.state(), known.tally.existence(f64::from(known.kappa)).unwrap_or(1.0), known.tally))
     }
 
     /// Primitives, oldest first.
@@ -241,7 +251,8 @@ impl Mapper {
         let live = self.live.as_ref().map_or(0, |live| live.byte_size());
         let accumulated = self.accumulated.as_ref().map_or(0, |accumulated| accumulated.byte_size());
         let submaps = self.submaps().map_or(0, |submaps| submaps.byte_size());
-        ByteSize { primitives, index: index + self.log.byte_size(), voxels: live + accumulated, submaps }
+        let free_space = self.free_space().map_or(0, |counters| counters.byte_size());
+        ByteSize { primitives, index: index + self.log.byte_size(), voxels: live + accumulated, submaps, free_space }
     }
 }
 

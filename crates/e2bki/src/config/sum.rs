@@ -13,7 +13,6 @@ impl Config {
             (self.refinement.prune, "`refinement.prune` is true"),
             (self.refinement.merge, "`refinement.merge` is true"),
             (self.views.posterior != Posterior::Refined, "`views.posterior` is not \"refined\""),
-            (self.free_space.enabled, "`free_space.enabled` is true, and what a frame saw through is not kept apart"),
         ];
         reasons.into_iter().find(|(holds, _)| *holds).map(|(_, reason)| reason)
     }

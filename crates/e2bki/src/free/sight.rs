@@ -49,6 +49,11 @@ impl Sight {
         Ok(Self { passed, hits: hits(points, world_from_sensor, settings.min_range_m) })
     }
 
+    /// A scan of which nothing is known but where its returns are: what it saw through is not counted.
+    pub fn of_hits(points: &[[f32; 3]], world_from_sensor: &Pose, settings: &Settings) -> Self {
+        Self { passed: Vec::new(), hits: hits(points, world_from_sensor, settings.min_range_m) }
+    }
+
     /// Number of blocks of 2 m in which anything was passed or hit.
     pub fn blocks(&self) -> usize {
         self.keys().len()

@@ -4,12 +4,16 @@
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
-use super::cubes::cube_of;
+use super::counters::column_of;
+use super::cubes::{BlockKey, cube_of};
+use super::flips::{Metre, Weights};
 use super::{Counters, Sensor, Settings, Sight, StandStill, State, Tally, estimate};
 use crate::classes::ClassSet;
 use crate::config::{Config, LidarModel};
 use crate::error::Result;
+use crate::map::Core;
 use crate::pose::Pose;
 
 /// A point in a cube that was seen through at least so often, and more often than so many times its hits, moves.
@@ -19,11 +23,11 @@ const MOVING_PER_HIT: u64 = 4;
 /// What free space made of a frame.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FreeSpaceReport {
-    /// Whether the frame was counted: not, if the robot stood still or the scan shows no sensor.
+    /// Whether what the frame saw through was counted: not, if the robot stood still or the scan shows no sensor.
     pub counted: bool,
     /// Points in cubes that were known to be free before the frame.
     pub moving: usize,
-    /// Why the frame says nothing of free space, if it does not.
+    /// Why the frame does not say what it saw through, if it does not; its returns count all the same.
     pub off: Option<String>,
     /// Time spent on the frame.
     pub time: Duration,
@@ -32,7 +36,9 @@ pub struct FreeSpaceReport {
 /// What a frame says of free space, before the map is looked at.
 #[derive(Debug, Clone)]
 pub(crate) struct Looked {
-    sight: Result<Sight>,
+    sight: Sight,
+    /// Why it has no passes, if it has none.
+    off: Option<String>,
     pose: Pose,
     /// The cube of every return.
     cubes: Vec<[i32; 3]>,
@@ -52,9 +58,13 @@ impl Looked {
             LidarModel::Auto => estimate(points),
             model => Sensor::named(model.name()),
         };
-        let sight = sensor.and_then(|sensor| Sight::new(&sensor, points, None, pose, &settings));
-        let cubes = if sight.is_ok() { returns(points, pose, settings.min_range_m) } else { Vec::new() };
-        Some(Self { sight, pose: *pose, cubes, time: start.elapsed() })
+        let (sight, off) = match sensor.and_then(|sensor| Sight::new(&sensor, points, None, pose, &settings)) {
+            Ok(sight) => (sight, None),
+            // What came back is known of any scan: without it, what only such scans see would count as never hit.
+            Err(error) => (Sight::of_hits(points, pose, &settings), Some(error.to_string())),
+        };
+        let cubes = returns(points, pose, settings.min_range_m);
+        Some(Self { sight, off, pose: *pose, cubes, time: start.elapsed() })
     }
 }
 
@@ -73,27 +83,76 @@ fn returns(points: &[[f32; 3]], pose: &Pose, min_range_m: f64) -> Vec<[i32; 3]> 
 pub(crate) struct FreeSpace {
     pub(crate) counters: Counters,
     gate: StandStill,
+    /// What views have not been told yet.
+    pending: Pending,
+    /// Number of the latest change of the map in which counters of a column of ground changed.
+    columns: FxHashMap<[i32; 2], u64>,
+}
+
+/// What counting changed, before views are brought up to date.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pending {
+    /// Cubic metres in which a cube became free or is free no more.
+    pub(crate) flips: Vec<Metre>,
+    columns: Vec<[i32; 2]>,
 }
 
 impl FreeSpace {
-    /// Counts a frame. On an error nothing has changed.
-    pub(crate) fn count(&mut self, looked: Looked) -> Result<FreeSpaceReport> {
+    /// Free space of counters that were kept: all of them count as changed.
+    pub(crate) fn of(counters: Counters) -> Self {
+        let mut free = Self { counters, ..Self::default() };
+        let keys = free.counters.keys();
+        free.touch(keys.into_iter());
+        free
+    }
+
+    /// Counts a frame; returns what of it was counted. On an error nothing has changed.
+    pub(crate) fn count(&mut self, looked: Looked, weights: &Weights) -> Result<(FreeSpaceReport, Option<Sight>)> {
         let start = Instant::now();
-        let Looked { sight, pose, cubes, time } = looked;
-        let sight = match sight {
-            Ok(sight) => sight,
-            Err(error) => {
-                return Ok(FreeSpaceReport { off: Some(error.to_string()), time, ..FreeSpaceReport::default() });
-            }
-        };
+        let Looked { sight, off, pose, cubes, time } = looked;
         let moving = cubes.par_iter().with_min_len(8192).filter(|cube| is_moving(self.counters.of(**cube))).count();
         let mut gate = self.gate.clone();
         let counted = gate.counts(&pose);
         if counted {
+            let mut flips = self.counters.flips_of(&sight, weights);
             self.counters.add(&sight)?;
+            self.pending.flips.append(&mut flips);
+            self.touch(sight.keys().into_iter());
         }
         self.gate = gate;
-        Ok(FreeSpaceReport { counted, moving, off: None, time: time + start.elapsed() })
+        let report = FreeSpaceReport { counted: counted && off.is_none(), moving, off, time: time + start.elapsed() };
+        Ok((report, counted.then_some(sight)))
+    }
+
+    /// Adds counters, or takes them away. On an error nothing has changed.
+    pub(crate) fn combine(&mut self, other: &Counters, take: bool, weights: &Weights) -> Result<()> {
+        let mut flips = self.counters.combine(other, take, Some(weights))?;
+        self.pending.flips.append(&mut flips);
+        self.touch(other.keys().into_iter());
+        Ok(())
+    }
+
+    fn touch(&mut self, keys: impl Iterator<Item = BlockKey>) {
+        self.pending.columns.extend(keys.map(column_of));
+        self.pending.columns.sort_unstable();
+        self.pending.columns.dedup();
+    }
+
+    /// Takes what views have not been told; the change that they are told with has this number.
+    pub(crate) fn take_pending(&mut self, number: u64) -> Vec<Metre> {
+        let Pending { mut flips, columns } = std::mem::take(&mut self.pending);
+        self.columns.extend(columns.into_iter().map(|column| (column, number)));
+        flips.sort_unstable();
+        flips.dedup();
+        flips
+    }
+
+    /// Columns of ground whose counters changed after the change of that number, in ascending order.
+    pub(crate) fn columns_since(&self, number: u64) -> Vec<[i32; 2]> {
+        let mut found: Vec<[i32; 2]> =
+            self.columns.iter().filter(|(_, last)| **last > number).map(|(column, _)| *column).collect();
+        found.sort_unstable();
+        found
     }
 
     /// For every point whether it is in space known to be free.
@@ -115,6 +174,13 @@ pub(crate) struct Existence<'a> {
     kappa: Vec<f32>,
 }
 
+/// Weight of a hit, by class.
+pub(crate) fn kappas(classes: &ClassSet, config: &Config) -> Vec<f32> {
+    let free = &config.free_space;
+    let weight = |class| if classes.is_movable(class) { free.movable_weight } else { free.static_weight };
+    (0..classes.len()).map(|class| weight(class) as f32).collect()
+}
+
 /// What is known of a place: its counts, and what a hit of its class weighs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Known {
@@ -130,11 +196,12 @@ impl Known {
 
 impl<'a> Existence<'a> {
     pub(crate) fn new(free: &'a FreeSpace, classes: &ClassSet, config: &Config) -> Self {
-        let weight = |class: usize| {
-            let free = &config.free_space;
-            (if classes.is_movable(class) { free.movable_weight } else { free.static_weight }) as f32
-        };
-        Self { counters: &free.counters, kappa: (0..classes.len()).map(weight).collect() }
+        Self { counters: &free.counters, kappa: kappas(classes, config) }
+    }
+
+    /// Whether a primitive is there no more.
+    pub(crate) fn is_core_gone(&self, core: &Core) -> bool {
+        core.gone
     }
 
     /// Whether something of a class that was at a place is there no more.
