@@ -162,7 +162,7 @@ impl Mapper {
     pub fn live_voxels(&self) -> impl Iterator<Item = LiveVoxel> {
         let existence = self.existence();
         self.live.iter().flat_map(|live| live.iter()).filter(move |voxel| match (&existence, voxel.belief.label()) {
-            (Some(existence), Some(label)) => !existence.is_gone(voxel.center, label),
+            (Some(existence), Some(label)) => !existence.leaves_out(voxel.center, label),
             _ => true,
         })
     }
@@ -213,7 +213,7 @@ impl Mapper {
 
     /// What free space says of a primitive: its state, existence and counts; nothing in a map without free space.
     pub fn existence_of(&self, primitive: &Primitive<'_>) -> Option<(State, f64, Tally)> {
-        let known = self.existence()?.known(primitive.mean(), Some(primitive.label()));
+        let known = self.existence()?.in_cube(primitive.mean(), primitive.label());
         // A primitive whose frames were not counted is there.
         Some((known.state(), known.tally.existence(f64::from(known.kappa)).unwrap_or(1.0), known.tally))
     }

@@ -14,6 +14,7 @@ use super::flips::{Metre, Weights, between};
 use super::settings::{BLOCK_M, COLUMN_M};
 use super::sight::Sight;
 use crate::error::{Error, Result};
+use crate::maths::floor_i32;
 
 /// Most frames that may be counted.
 pub const MAX_FRAMES: u64 = u32::MAX as u64;
@@ -180,6 +181,32 @@ impl Counters {
     /// The largest count.
     fn most(&self) -> u64 {
         self.blocks.values().map(Block::most).max().unwrap_or(0)
+    }
+
+    /// A copy of the blocks that meet a box or hold one of some places: all that a part of a map depends on. It has counted
+    /// as many frames as its largest count says.
+    pub fn part(&self, low: [f64; 3], high: [f64; 3], places: impl IntoIterator<Item = [f64; 3]>) -> Self {
+        let first: [i32; 3] = std::array::from_fn(|i| floor_i32(low[i] / BLOCK_M));
+        let last: [i32; 3] = std::array::from_fn(|i| floor_i32(high[i] / BLOCK_M));
+        let count: f64 = (0..3).map(|i| (f64::from(last[i]) - f64::from(first[i]) + 1.0).max(0.0)).product();
+        let mut keys: Vec<BlockKey> = places.into_iter().map(|place| split(cube_of(place)).0).collect();
+        // Looking up blocks pays only where there are fewer of them than the map has.
+        if count < self.blocks.len() as f64 {
+            for x in first[0]..=last[0] {
+                for y in first[1]..=last[1] {
+                    keys.extend((first[2]..=last[2]).map(|z| [x, y, z]));
+                }
+            }
+        } else {
+            let inside = |key: &&BlockKey| (0..3).all(|i| (first[i]..=last[i]).contains(&key[i]));
+            keys.extend(self.blocks.keys().filter(inside));
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        let mut part = Self::default();
+        part.blocks.extend(keys.into_iter().filter_map(|key| Some((key, self.blocks.get(&key)?.clone()))));
+        part.frames = part.most();
+        part
     }
 
     /// Every cube with a count, in ascending order of block, cubic metre and cube.

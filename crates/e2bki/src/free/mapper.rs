@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::flips::Weights;
+use super::settings::CUBE_M;
 use super::space::kappas;
 use super::{Counters, Existence, FreeSpace, MAX_FRAMES, Metre};
 use crate::error::{Error, Result};
@@ -124,8 +125,9 @@ impl Mapper {
             self.set.set_gone(slot, !gone);
         }
         let shown = |metre: &Metre| {
-            let low = metre.map(f64::from);
-            self.set.reaches(low, low.map(|v| v + 1.0))
+            // Half a cube more: what is there keeps its neighbours from being called free.
+            let low = metre.map(|v| f64::from(v) - 0.5 * CUBE_M);
+            self.set.reaches(low, low.map(|v| v + 1.0 + CUBE_M))
         };
         flips.into_par_iter().with_min_len(64).filter(shown).collect()
     }

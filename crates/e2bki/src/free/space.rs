@@ -9,7 +9,9 @@ use rustc_hash::FxHashMap;
 use super::counters::column_of;
 use super::cubes::{BlockKey, cube_of};
 use super::flips::{Metre, Weights};
-use super::{Counters, Sensor, Settings, Sight, StandStill, State, Tally, estimate};
+use super::settings::CUBE_M;
+use super::sight::returns;
+use super::{Counters, RangeImage, Sensor, Settings, Sight, StandStill, State, Tally, estimate};
 use crate::classes::ClassSet;
 use crate::config::{Config, LidarModel};
 use crate::error::Result;
@@ -58,24 +60,15 @@ impl Looked {
             LidarModel::Auto => estimate(points),
             model => Sensor::named(model.name()),
         };
-        let (sight, off) = match sensor.and_then(|sensor| Sight::new(&sensor, points, None, pose, &settings)) {
+        let cubes = returns(points, pose, settings.min_range_m);
+        let image = sensor.and_then(|sensor| RangeImage::new(&sensor, points, None));
+        let (sight, off) = match image.and_then(|image| Sight::of_returns(&image, &cubes, pose, &settings)) {
             Ok(sight) => (sight, None),
             // What came back is known of any scan: without it, what only such scans see would count as never hit.
-            Err(error) => (Sight::of_hits(points, pose, &settings), Some(error.to_string())),
+            Err(error) => (Sight::of_hits(&cubes), Some(error.to_string())),
         };
-        let cubes = returns(points, pose, settings.min_range_m);
         Some(Self { sight, off, pose: *pose, cubes, time: start.elapsed() })
     }
-}
-
-fn returns(points: &[[f32; 3]], pose: &Pose, min_range_m: f64) -> Vec<[i32; 3]> {
-    let cube = |point: &[f32; 3]| {
-        let local = point.map(f64::from);
-        let squared: f64 = local.iter().map(|v| v * v).sum();
-        // Not a number compares as false.
-        (squared >= min_range_m * min_range_m && squared < f64::INFINITY).then(|| cube_of(pose.apply(local)))
-    };
-    points.par_iter().with_min_len(8192).filter_map(cube).collect()
 }
 
 /// The counters of a map, and which of its frames go in.
@@ -172,6 +165,9 @@ pub(crate) struct Existence<'a> {
     counters: &'a Counters,
     /// Weight of a hit, by class.
     kappa: Vec<f32>,
+    /// How far around a place something that is there keeps it from being called free, metres: half a voxel, so that a
+    /// voxel that holds a surface stays where its centre was seen through.
+    around: f64,
 }
 
 /// Weight of a hit, by class.
@@ -196,7 +192,8 @@ impl Known {
 
 impl<'a> Existence<'a> {
     pub(crate) fn new(free: &'a FreeSpace, classes: &ClassSet, config: &Config) -> Self {
-        Self { counters: &free.counters, kappa: kappas(classes, config) }
+        let around = 0.5 * config.views.resolution.min(CUBE_M);
+        Self { counters: &free.counters, kappa: kappas(classes, config), around }
     }
 
     /// Whether a primitive is there no more.
@@ -204,15 +201,39 @@ impl<'a> Existence<'a> {
         core.gone
     }
 
-    /// Whether something of a class that was at a place is there no more.
+    /// Whether something of a class in the very cube of a place is there no more.
     pub(crate) fn is_gone(&self, place: [f64; 3], class: usize) -> bool {
+        self.in_cube(place, class).state() == State::Free
+    }
+
+    /// What is known of something of a class in the very cube of a place.
+    pub(crate) fn in_cube(&self, place: [f64; 3], class: usize) -> Known {
+        Known { tally: self.counters.at(place), kappa: self.kappa_of(Some(class)) }
+    }
+
+    /// Whether a belief that something of a class is at a place is left out: nothing there or close by was hit and not
+    /// seen through.
+    pub(crate) fn leaves_out(&self, place: [f64; 3], class: usize) -> bool {
         self.known(place, Some(class)).state() == State::Free
     }
 
-    /// What is known of a place; without a class it weighs as those that stay do.
+    /// What is known of a place. Where a belief has a class, that is of what is within half a voxel; where nothing is
+    /// believed, of the cube, and a hit weighs as those of classes that stay do.
     pub(crate) fn known(&self, place: [f64; 3], class: Option<usize>) -> Known {
-        let most = self.kappa.iter().copied().fold(0.0, f32::max);
-        let kappa = class.and_then(|class| self.kappa.get(class).copied()).unwrap_or(most);
-        Known { tally: self.counters.at(place), kappa }
+        let kappa = self.kappa_of(class);
+        let of = |tally| Known { tally, kappa };
+        let own = of(self.counters.at(place));
+        if class.is_none() || own.state() != State::Free {
+            return own;
+        }
+        let (low, high) = (cube_of(place.map(|v| v - self.around)), cube_of(place.map(|v| v + self.around)));
+        let cubes = (low[0]..=high[0])
+            .flat_map(|x| (low[1]..=high[1]).flat_map(move |y| (low[2]..=high[2]).map(move |z| [x, y, z])));
+        cubes.map(|cube| of(self.counters.of(cube))).find(|known| known.state() == State::Occupied).unwrap_or(own)
+    }
+
+    fn kappa_of(&self, class: Option<usize>) -> f32 {
+        let most = || self.kappa.iter().copied().fold(0.0, f32::max);
+        class.and_then(|class| self.kappa.get(class).copied()).unwrap_or_else(most)
     }
 }

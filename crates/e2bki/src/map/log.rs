@@ -99,10 +99,10 @@ impl ChangeLog {
         }
     }
 
-    /// Adds blocks in which views alone changed to the latest change.
+    /// Adds blocks in and right beside which views alone changed to the latest change.
     pub(crate) fn note_views(&mut self, blocks: &[[i32; 3]]) {
         for block in blocks {
-            self.touch(BlockKey(*block), Span { low: [0; 3], high: [0; 3] }, false);
+            self.touch(BlockKey(*block), Span { low: [-1; 3], high: [1; 3] }, false);
         }
     }
 
