@@ -3,20 +3,18 @@
 use rayon::prelude::*;
 
 use crate::cluster::Clusters;
+use crate::config::Config;
 use crate::input::EvidentialPoints;
 use crate::kernel::Form;
 use crate::map::{Batch, Core};
 use crate::pose::Pose;
-use crate::primitive::{Sums, block_of, log_evidence_of_odds};
+use crate::primitive::{Sums, block_of, log_evidence_of_odds, rounded_evidence, witnesses_per_point};
 
 /// Primitives of a frame, one per cluster, with their opinions.
-pub(crate) fn fuse(
-    points: &EvidentialPoints,
-    clusters: &Clusters,
-    world_from_sensor: &Pose,
-    correlation: f64,
-) -> Batch {
+pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_sensor: &Pose, config: &Config) -> Batch {
     let classes = points.classes;
+    let (lifetime, of_frame) =
+        (config.lifetime_correlation(), config.fusion.correlation - config.lifetime_correlation());
     let mut log_evidence = vec![0.0; clusters.len() * classes];
     let mut probability = vec![0.0; clusters.len() * classes];
     let cores = (0..clusters.len())
@@ -39,9 +37,14 @@ pub(crate) fn fuse(
                     row.for_each(|(sum, odds)| *sum += log_evidence_of_odds(*odds));
                 }
             }
+            if of_frame > 0.0 {
+                // What the points of this frame are worth together, rounded to the grid of all sums.
+                let factor = witnesses_per_point(members.len() as f64, of_frame);
+                log_evidence.iter_mut().for_each(|value| *value = rounded_evidence(*value * factor));
+            }
             sums.settle();
             let mut core = Core::of_sums(sums);
-            core.judge(log_evidence, correlation, probability);
+            core.judge(log_evidence, lifetime, probability);
             core
         })
         .collect();
@@ -67,6 +70,7 @@ impl Core {
             sums,
             mean: sums.mean(),
             form: Form::default(),
+            surface: [0.0; 6],
             plausible: u64::MAX,
             uncertainty: 1.0,
             ln_uncertainty: 0.0,

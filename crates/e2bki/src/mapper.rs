@@ -13,7 +13,7 @@ use crate::prepare::Prepared;
 use crate::refine::refine;
 use crate::submaps::Submaps;
 use crate::timings::timed;
-use crate::view::{Accumulated, LiveGrid, Terms, Work};
+use crate::view::{Accumulated, LiveGrid, LiveView, Terms, Work};
 
 /// More threads than this bring nothing but their stacks: a few for each processor, and enough everywhere to try things out.
 fn most_threads() -> usize {
@@ -46,7 +46,7 @@ pub struct Mapper {
     pub(crate) config: Config,
     pub(crate) terms: Terms,
     pub(crate) set: PrimitiveSet,
-    pub(crate) live: Option<LiveGrid>,
+    pub(crate) live: Option<LiveView>,
     pub(crate) accumulated: Option<Accumulated>,
     pub(crate) frames: u64,
     pub(crate) log: ChangeLog,
@@ -63,7 +63,8 @@ impl Mapper {
         config.check_classes(classes.len())?;
         let terms = Terms::new(classes.len(), &config);
         let live = (config.views.live_voxels && config.views.posterior == Posterior::Refined)
-            .then(|| LiveGrid::new(config.views.resolution, terms, config.kernel.distance));
+            .then(|| LiveGrid::new(config.views.resolution, terms, config.kernel.distance))
+            .map(|grid| LiveView::new(grid, config.views.update));
         let accumulated = (config.views.posterior == Posterior::Accumulate)
             .then(|| Accumulated::new(config.views.resolution, terms, config.kernel.distance));
         let pool = match config.run.threads {
@@ -186,7 +187,7 @@ impl Mapper {
         self.log.note(&stale);
         self.log.note_views(&shown);
         if let Some(live) = &mut self.live {
-            return live.refresh(&self.set, &stale);
+            return live.note(&self.set, stale);
         }
         match (&mut self.accumulated, frame) {
             (Some(accumulated), Some((batch, rows))) => {
@@ -252,7 +253,7 @@ impl Mapper {
     /// some 200 bytes per primitive near the robot. No result depends on it.
     pub fn remember_kernels(&mut self, remember: bool) {
         if let Some(live) = &mut self.live {
-            live.remembers = remember;
+            live.remember_kernels(remember);
         }
     }
 

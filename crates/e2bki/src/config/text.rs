@@ -1,7 +1,7 @@
 //! Configuration files: TOML in, commented TOML out.
 
 use super::field::{Field, Kind};
-use super::{Config, Confusion, PRESETS, fields, records};
+use super::{Config, Confusion, PRESETS, Reach, fields, records};
 use crate::error::{Error, Result};
 
 impl Config {
@@ -19,9 +19,13 @@ impl Config {
         Self::read(text, Self::of_first_version())
     }
 
-    /// The default of all that the first version of the map format did not have: off.
+    /// What a map is made with that does not say: kernels reached equally far in all directions, and what was seen through
+    /// was not counted.
     fn of_first_version() -> Self {
-        Self::default().with(|c| c.free_space.enabled = false)
+        Self::default().with(|c| {
+            c.kernel.reach = Reach::Uniform;
+            c.free_space.enabled = false;
+        })
     }
 
     fn read(text: &str, start: Self) -> Result<Self> {
@@ -86,7 +90,12 @@ impl Config {
     /// the first version of the format did not have is written only where it differs from what it is without a line.
     pub fn to_flat_toml(&self) -> String {
         let start = Self::of_first_version();
-        let written = |field: &&Field| field.record != "free_space" || field.value(self) != field.value(&start);
+        let written = |field: &&Field| match field.key {
+            "fusion.correlated" => field.value(self) != field.value(&start),
+            "kernel.reach" => self.kernel.reach != Reach::Uniform,
+            "kernel.reach_across" => self.kernel.reach != Reach::Uniform || field.value(self) != field.value(&start),
+            _ => field.record != "free_space" || field.value(self) != field.value(&start),
+        };
         fields().iter().filter(written).map(|field| format!("{} = {}\n", field.flat, field.value(self))).collect()
     }
 

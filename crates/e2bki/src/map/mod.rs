@@ -5,8 +5,10 @@ mod blocks;
 mod large;
 mod log;
 mod recipe;
+mod reshape;
 mod set;
 mod slots;
+mod surfaces;
 
 pub(crate) use aabb::{Aabb, Stale, Support};
 pub(crate) use blocks::{Block, BlockKey, Near, cube};

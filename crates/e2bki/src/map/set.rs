@@ -7,21 +7,23 @@ use super::blocks::{BlockKey, Blocks, Near, blocks_between};
 use super::large::{Large, SMALL_M};
 use super::recipe::Recipe;
 use super::slots::{Batch, Core, Slots};
+use super::surfaces::{Surface, Surfaces};
 use crate::primitive::{Sums, block_of};
 
 /// All primitives of a map.
 #[derive(Debug, Clone)]
 pub(crate) struct PrimitiveSet {
-    recipe: Recipe,
-    slots: Slots,
-    blocks: Blocks,
-    large: Large,
+    pub(super) recipe: Recipe,
+    pub(super) slots: Slots,
+    pub(super) blocks: Blocks,
+    pub(super) large: Large,
+    pub(super) surfaces: Surfaces,
     /// Largest half box among the small primitives so far: how far beyond its own block a search must look.
-    small_reach: f32,
+    pub(super) small_reach: f32,
     /// Largest mean range so far, metres.
     farthest: f32,
     /// Number of the change in progress.
-    stamp: u32,
+    pub(super) stamp: u32,
     next_id: u64,
 }
 
@@ -32,6 +34,7 @@ impl PrimitiveSet {
             slots: Slots::new(classes),
             blocks: Blocks::default(),
             large: Large::default(),
+            surfaces: Surfaces::default(),
             small_reach: 0.0,
             farthest: 0.0,
             stamp: 0,
@@ -285,19 +288,23 @@ impl PrimitiveSet {
 
     /// A judged copy of all primitives by ascending id.
     pub(crate) fn to_batch(&self) -> Batch {
-        self.copied(|sums| *sums)
+        self.copied(|core| (core.sums, core.surface))
     }
 
     /// A judged copy of all primitives by ascending id without their height.
     pub(crate) fn to_flat_batch(&self) -> Batch {
-        self.copied(Sums::flattened)
+        self.copied(|core| {
+            let [xx, yy, _, xy, ..] = core.surface;
+            (core.sums.flattened(), [xx, yy, 0.0, xy, 0.0, 0.0])
+        })
     }
 
-    fn copied(&self, change: impl Fn(&Sums) -> Sums) -> Batch {
+    fn copied(&self, change: impl Fn(&Core) -> (Sums, Surface)) -> Batch {
         let mut batch = Batch::default();
         for slot in self.by_id() {
             let old = self.core(slot);
-            batch.cores.push(Core { muted: old.muted, ..Core::of_sums(change(&old.sums)) });
+            let (sums, surface) = change(old);
+            batch.cores.push(Core { muted: old.muted, surface, ..Core::of_sums(sums) });
             batch.log_evidence.extend_from_slice(self.log_evidence(slot));
         }
         batch.judge(self.slots.classes(), self.recipe.correlation);
@@ -320,9 +327,13 @@ impl PrimitiveSet {
         self.blocks.touched()
     }
 
-    /// Takes where views are out of date.
+    /// Takes where views are out of date, with kernels as the primitives around them make them now.
     pub(crate) fn take_stale(&mut self) -> Stale {
-        self.blocks.take_stale()
+        let mut stale = self.blocks.take_stale();
+        if self.recipe.follows() {
+            self.reshape(&mut stale);
+        }
+        stale
     }
 
     /// Primitives in the blocks from one to another, both included, as (id, slot) by ascending id.
@@ -387,7 +398,7 @@ impl PrimitiveSet {
     }
 
     pub(crate) fn byte_size(&self) -> (usize, usize) {
-        (self.slots.byte_size(), self.blocks.byte_size() + self.large.byte_size())
+        (self.slots.byte_size(), self.blocks.byte_size() + self.large.byte_size() + self.surfaces.byte_size())
     }
 }
 
@@ -412,11 +423,16 @@ fn near_of(core: &Core, slot: u32, stamp: u32) -> Near {
     Near {
         local: std::array::from_fn(|i| (core.mean[i] - f64::from(block[i])) as f32),
         range: core.sums.mean_range() as f32,
-        extent: if core.is_small() && core.form.reach > 0.0 { longest(core.form.half_box) } else { 0.0 },
+        extent: extent_of(core),
         slot,
         stamp,
         label: core.label,
     }
+}
+
+/// How far the kernel reaches, as the short records have it.
+pub(super) fn extent_of(core: &Core) -> f32 {
+    if core.is_small() && core.form.reach > 0.0 { longest(core.form.half_box) } else { 0.0 }
 }
 
 fn longest([x, y, z]: [f32; 3]) -> f32 {
