@@ -88,6 +88,7 @@ impl Core {
             position: 0,
             label: 0,
             muted: false,
+            gone: false,
             changed: false,
             alive: true,
         }
