@@ -80,6 +80,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if map.is_empty() {
         bail!("nothing to export: the map is empty in this region");
     }
+    costs.fall_back(&e2bki_layers::with_known_costs(map.classes().clone())?);
     let what = ExportOptions { resolution: options.resolution, costs, max_uncertainty: options.max_uncertainty };
     let files = e2bki_store::export(&map, format, &options.out, &what)?;
     table::line(&format!("{} primitives exported", map.len()))?;
