@@ -70,15 +70,17 @@ impl Layers {
         Ok(layers)
     }
 
-    /// The layers of any method's map, from its voxels; class probabilities are its own expectations.
-    pub fn of_method(map: &dyn SemanticMapper, grid: Grid, settings: Settings) -> Result<Self> {
+    /// The same surfaces, of the classes that another method believes in, by its own expectations: to compare methods on one
+    /// footing.
+    pub fn as_believed(map: &Mapper, method: &dyn SemanticMapper, grid: Grid, settings: Settings) -> Result<Self> {
         surfel::check(map.classes(), &settings.costs)?;
-        let mut layers = Self::empty(grid, settings, map.classes().len());
-        for (block, surfel) in surfel::of_voxels(map, &layers.settings.costs)? {
+        surfel::check(method.classes(), &settings.costs)?;
+        let (gone, mut layers) = (Gone::of(map), Self::empty(grid, settings, map.classes().len()));
+        for (block, surfel) in surfel::as_believed(map, method, &gone, &layers.settings.costs)? {
             layers.tiles.add(block, surfel);
         }
         let all = vec![true; layers.tiles.len()];
-        layers.compute(&all, &all, &|places| Ok(map.query(places)?), false, &|_| None)?;
+        layers.compute(&all, &all, &|places| Ok(method.query(places)?), false, &|_| None)?;
         Ok(layers)
     }
 
@@ -315,10 +317,12 @@ impl Layers {
             let asked: Vec<usize> = part.iter().copied().filter(|cell| self.cells[*cell].height.is_finite()).collect();
             let places: Vec<[f64; 3]> = asked.iter().map(place).collect();
             let beliefs = query(&places)?;
-            let done: Vec<(Cell, Vec<f32>)> = (0..asked.len())
-                .into_par_iter()
+            let mut rows = vec![0.0_f32; asked.len() * self.classes];
+            let done: Vec<Cell> = rows
+                .par_chunks_mut(self.classes)
+                .enumerate()
                 .with_min_len(1024)
-                .map(|k| self.judged(asked[k], &beliefs, k, calibrated, free(places[k])))
+                .map(|(k, row)| self.judged(asked[k], (&beliefs, k), row, calibrated, free(places[k])))
                 .collect();
             for cell in part {
                 let known = self.cells[*cell];
@@ -327,31 +331,33 @@ impl Layers {
                     self.probability[cell * self.classes..][..self.classes].fill(0.0);
                 }
             }
-            for (cell, (value, row)) in asked.iter().zip(done) {
+            for ((cell, value), row) in asked.iter().zip(done).zip(rows.chunks_exact(self.classes)) {
                 self.cells[*cell] = value;
-                self.probability[cell * self.classes..][..self.classes].copy_from_slice(&row);
+                self.probability[cell * self.classes..][..self.classes].copy_from_slice(row);
             }
             count += part.len();
         }
         Ok(count)
     }
 
+    /// A cell with the belief at its ground; the probabilities of its classes go to `row`.
     fn judged(
         &self,
         cell: usize,
-        beliefs: &Beliefs,
-        place: usize,
+        (beliefs, place): (&Beliefs, usize),
+        row: &mut [f32],
         calibrated: bool,
         free: Option<bool>,
-    ) -> (Cell, Vec<f32>) {
+    ) -> Cell {
         let mut known = self.cells[cell];
         let belief = beliefs.get(place);
-        let mut row: Vec<f32> = beliefs.expectation(place).map(|p| p as f32).collect();
-        if !belief.observed() {
+        if belief.observed() {
+            row.iter_mut().zip(beliefs.expectation(place)).for_each(|(to, p)| *to = p as f32);
+        } else {
             row.fill(1.0 / self.classes.max(1) as f32);
         }
         if let Some(label) = belief.label().filter(|_| calibrated) {
-            tempered(&mut row, label, belief.uncertainty());
+            tempered(row, label, belief.uncertainty());
         }
         known.class = belief.label().map_or(-1, |label| label as i32);
         known.confidence = belief.label().map_or(0.0, |label| row[label]);
@@ -364,7 +370,7 @@ impl Layers {
             roughness: f64::from(known.roughness),
             obstacle: f64::from(known.obstacle),
         };
-        let found = traversability(&geometry, &row, &self.settings.costs, &self.settings.robot);
+        let found = traversability(&geometry, row, &self.settings.costs, &self.settings.robot);
         (known.lethal, known.cost) = (found.lethal as f32, found.cost as f32);
         (known.cost_std, known.risk_cost) = (found.cost_std as f32, found.risk_cost as f32);
         let seen = self.ground[cell].is_finite() || free.unwrap_or(known.slope.is_finite());
@@ -373,7 +379,7 @@ impl Layers {
             (false, true) => State::Free,
             (false, false) => State::Unknown,
         };
-        (known, row)
+        known
     }
 
     /// Where the cells are.

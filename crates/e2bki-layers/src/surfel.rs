@@ -50,20 +50,6 @@ impl Surfel {
         }
     }
 
-    fn of_voxel(center: [f64; 3], side: f64, lethal: f32) -> Self {
-        // Narrower than the voxel by a hair, so that it covers its own cells and no others.
-        let half = 0.499 * side;
-        Self {
-            mean: center,
-            half: [half.min(SPREAD_M); 2],
-            rise: [0.0; 2],
-            thick: 0.5 * side,
-            tall: 0.5 * side,
-            lethal,
-            points: f32::INFINITY,
-        }
-    }
-
     /// Calls for every cell that it covers, with its lower and upper height and the middle of them there: the cells whose
     /// centres are in its box, and the one that holds its mean.
     pub(crate) fn cover(&self, grid: &Grid, mut each: impl FnMut(usize, f64, f64)) {
@@ -129,17 +115,23 @@ pub(crate) fn of_primitives<'m>(
     there.map(|primitive| (primitive.sums().origin, Surfel::of_primitive(&primitive, costs))).collect()
 }
 
-/// The voxels of any method.
-pub(crate) fn of_voxels(map: &dyn SemanticMapper, costs: &ClassCosts) -> Result<Vec<([i32; 3], Surfel)>> {
-    let voxels = map.voxels()?;
-    let all = voxels.centers.iter().enumerate().map(|(i, center)| {
-        let lethal = costs.lethal_share(voxels.beliefs.expectation(i).map(|p| p as f32));
-        (e2bki::primitive::block_of(*center), Surfel::of_voxel(*center, voxels.resolution, lethal))
-    });
-    Ok(all.collect())
+/// The pieces of a map's primitives, of the classes that another method believes in at their middles.
+pub(crate) fn as_believed(
+    map: &Mapper,
+    method: &dyn SemanticMapper,
+    gone: &Gone<'_>,
+    costs: &ClassCosts,
+) -> Result<Vec<([i32; 3], Surfel)>> {
+    let mut all = of_primitives(map.primitives(), gone, costs);
+    let means: Vec<[f64; 3]> = all.iter().map(|(_, surfel)| surfel.mean).collect();
+    let beliefs = method.query(&means)?;
+    for (i, (_, surfel)) in all.iter_mut().enumerate() {
+        surfel.lethal = costs.lethal_share(beliefs.expectation(i).map(|p| p as f32));
+    }
+    Ok(all)
 }
 
-/// Names of the classes of a map, with the share of each that is an obstacle: a check that costs fit the map.
+/// Whether costs fit the classes of a map.
 pub(crate) fn check(classes: &ClassSet, costs: &ClassCosts) -> Result<()> {
     if classes.len() == costs.len() {
         return Ok(());

@@ -79,7 +79,10 @@ pub fn nav2(layers: &Layers, path: &Path, mode: Nav2Mode) -> Result<Vec<PathBuf>
             written(&path.with_extension("pgm"), &bytes)?
         }
     };
-    let name = picture.file_name().unwrap_or_default().to_string_lossy();
+    let name = picture.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // Characters that mean something in YAML are quoted.
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)) && !name.starts_with('-');
+    let name = if plain { name } else { format!("{name:?}") };
     let ([x, y], (free, occupied)) = (grid.corner(), mode.thresholds());
     let text = format!(
         "image: {name}\nmode: {}\nresolution: {}\norigin: [{x}, {y}, 0]\nnegate: 0\noccupied_thresh: {occupied}\n\
