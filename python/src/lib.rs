@@ -13,6 +13,7 @@ mod errors;
 mod frame;
 mod gate;
 mod interrupt;
+mod layers;
 mod map;
 mod metrics;
 mod primitives;
