@@ -101,6 +101,16 @@ macro_rules! from_system {
 
 from_system!(e2bki_data::DataError::Io, e2bki_sim::SimError::Io, e2bki_view::Error::Bind);
 
+impl From<e2bki_layers::Error> for Failure {
+    fn from(error: e2bki_layers::Error) -> Self {
+        match error {
+            e2bki_layers::Error::Store(error) => error.into(),
+            e2bki_layers::Error::Read { ref source, .. } => Self::system(source, error.to_string()),
+            other => Self::value(in_python(&other.to_string())),
+        }
+    }
+}
+
 impl From<e2bki_store::Error> for Failure {
     fn from(error: e2bki_store::Error) -> Self {
         let message = in_python(&error.to_string());

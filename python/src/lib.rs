@@ -14,6 +14,7 @@ mod fleet;
 mod frame;
 mod gate;
 mod interrupt;
+mod layers;
 mod map;
 mod metrics;
 mod primitives;

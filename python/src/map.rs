@@ -20,6 +20,7 @@ use crate::errors::{Failure, Result};
 use crate::frame::insert_into;
 use crate::gate::Gate;
 use crate::interrupt;
+use crate::layers::{self, Asked};
 use crate::primitives::{Columns, PyPrimitives};
 use crate::report::PyFrameReport;
 use crate::submaps::{Described, changed};
@@ -222,6 +223,48 @@ impl PyMap {
         PyCells::of(py, cells, self.classes.clone())
     }
 
+    /// layers(*, resolution=0.2, region=None, robot=None, unknown="error") -> dict
+    ///
+    /// Grids for planners: every layer by name as an array of rows × columns, row 0 the southernmost, with "probability"
+    /// (rows × columns × classes), "occupancy" (as in nav_msgs/OccupancyGrid), "corner" (x, y of the south-western corner)
+    /// and "resolution". region: (x0, y0, x1, y1), metres; robot: a TOML file or a dict of its fields; unknown: "error" or
+    /// "lethal", what to do with classes whose cost nobody has said.
+    #[pyo3(signature = (*, resolution = 0.2, region = None, robot = None, unknown = "error"))]
+    fn layers<'py>(
+        &self,
+        py: Python<'py>,
+        resolution: f64,
+        region: Option<&Bound<'py, PyAny>>,
+        robot: Option<&Bound<'py, PyAny>>,
+        unknown: &str,
+    ) -> Result<Bound<'py, PyDict>> {
+        let asked = Asked::new(resolution, region, robot, unknown)?;
+        let found = self.read(py, |map| asked.compute(map))??;
+        layers::to_dict(py, &found)
+    }
+
+    /// plan(start, goal, *, resolution=0.2, region=None, robot=None, unknown="error") -> dict
+    ///
+    /// The cheapest way between two places (x, y) for a robot: "points" (N, 3), "cost" and "risk" along it, the numbers of the
+    /// points where it turns ("corners"), its "length", what it is "worth" in metres of best ground, and "max_risk".
+    #[pyo3(signature = (start, goal, *, resolution = 0.2, region = None, robot = None, unknown = "error"))]
+    #[allow(clippy::too_many_arguments)]
+    fn plan<'py>(
+        &self,
+        py: Python<'py>,
+        start: &Bound<'py, PyAny>,
+        goal: &Bound<'py, PyAny>,
+        resolution: f64,
+        region: Option<&Bound<'py, PyAny>>,
+        robot: Option<&Bound<'py, PyAny>>,
+        unknown: &str,
+    ) -> Result<Bound<'py, PyDict>> {
+        let asked = Asked::new(resolution, region, robot, unknown)?;
+        let (start, goal) = (arrays::numbers::<2>(start, "start")?, arrays::numbers::<2>(goal, "goal")?);
+        let way = self.read(py, |map| e2bki_layers::plan(&asked.compute(map)?, start, goal))??;
+        layers::way_dict(py, &way)
+    }
+
     /// save(path, *, sources=()) -> None
     ///
     /// Saves the map to a file, whole or not at all. sources: names of the drives that went in, so that none is merged
@@ -257,6 +300,7 @@ impl PyMap {
         for (name, cost) in costs.into_iter().flat_map(|costs| costs.iter()) {
             table.add(&format!("{name}={cost}"))?;
         }
+        table.fall_back(&e2bki_layers::with_known_costs(self.classes.clone())?);
         let options = ExportOptions { resolution, costs: table, max_uncertainty, gone };
         Ok(self.read(py, |map| e2bki_store::export(map, format, path, &options))??)
     }

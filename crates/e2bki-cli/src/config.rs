@@ -51,16 +51,25 @@ impl Parameters {
 
 /// Print the configuration: every parameter with its meaning and range
 #[derive(Args)]
-#[command(after_help = "Examples:\n  e2bki config > my.toml\n  e2bki config --preset paper-urban --set run.threads=4")]
+#[command(
+    after_help = "Examples:\n  e2bki config > my.toml\n  e2bki config --preset paper-urban --set run.threads=4\n  \
+    e2bki config --robot > husky.toml"
+)]
 pub(crate) struct Options {
     #[command(flatten)]
     parameters: Parameters,
     /// Print a page that explains all parameters, in Markdown, instead of a file
     #[arg(long)]
     markdown: bool,
+    /// Print the description of a robot, for `layers` and `plan`, instead
+    #[arg(long, conflicts_with_all = ["markdown", "preset", "config", "set"])]
+    robot: bool,
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.robot {
+        return table::line(e2bki_layers::Robot::EXAMPLE.trim_end());
+    }
     let config = options.parameters.read()?;
     let text = if options.markdown { markdown(&config) } else { config.to_toml() };
     table::line(text.trim_end())

@@ -83,6 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if map.is_empty() {
         bail!("nothing to export: the map is empty in this region");
     }
+    costs.fall_back(&e2bki_layers::with_known_costs(map.classes().clone())?);
     let (resolution, max_uncertainty, gone) = (options.resolution, options.max_uncertainty, options.gone);
     let what = ExportOptions { resolution, costs, max_uncertainty, gone };
     let files = e2bki_store::export(&map, format, &options.out, &what)?;

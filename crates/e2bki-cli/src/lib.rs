@@ -16,10 +16,12 @@ mod fleet;
 mod info;
 mod inspect;
 mod interrupt;
+mod layers;
 mod map;
 mod maps;
 mod merge;
 mod network;
+mod plan;
 mod query;
 mod recover;
 mod remove;
@@ -84,6 +86,10 @@ enum Command {
     Fleet(fleet::Options),
     /// Export a map: PLY, Gaussian splats, PCD, NumPy, LAS, pictures, cost grids, tables
     Export(export::Options),
+    /// Compute grids for planners: ground, slope, obstacles, class, traversability
+    Layers(layers::Options),
+    /// Plan a way through a map for a robot, aware of uncertainty
+    Plan(plan::Options),
     /// Query a map at any points: class, probability, uncertainty
     Query(query::Options),
     /// Score a saved map by the labels of a dataset
@@ -140,6 +146,8 @@ fn execute(command: Command) -> u8 {
         #[cfg(feature = "fleet")]
         Command::Fleet(options) => fleet::run(&options),
         Command::Export(options) => export::run(&options),
+        Command::Layers(options) => layers::run(&options),
+        Command::Plan(options) => plan::run(&options),
         Command::Query(options) => query::run(&options),
         Command::Eval(options) => eval::run(&options),
         Command::View(options) => view::run(&options),

@@ -33,7 +33,7 @@ pub use atomic::{try_to_write, write_atomically};
 pub use contents::{content_hash, content_hash_of};
 pub use disk::Output;
 pub use error::{Error, Result};
-pub use export::{CostTable, ExportOptions, Format, export, heat, import_npz};
+pub use export::{Array, CostTable, ExportOptions, Format, export, heat, import_npz, save_npz};
 pub use file::{
     Checked, Header, MapFile, Recovered, TILE_M, TileInfo, check, load, load_region, recover, save, save_under,
     save_with,

@@ -2,6 +2,9 @@
 
 use crate::error::{Error, Result};
 
+/// Cost of a class that cannot be driven on or through.
+pub const LETHAL_COST: u8 = 100;
+
 /// Most classes a map may have.
 pub const MAX_CLASSES: usize = 1024;
 
@@ -18,6 +21,7 @@ pub struct ClassSet {
     names: Vec<String>,
     colors: Vec<[u8; 3]>,
     movable: Vec<bool>,
+    costs: Vec<Option<u8>>,
 }
 
 impl ClassSet {
@@ -36,7 +40,8 @@ impl ClassSet {
             }
         }
         let movable = names.iter().map(|name| sounds_movable(name)).collect();
-        Ok(Self { names, colors, movable })
+        let costs = vec![None; names.len()];
+        Ok(Self { names, colors, movable, costs })
     }
 
     /// Classes with names only; colours are spread around the colour circle.
@@ -85,6 +90,32 @@ impl ClassSet {
     /// Whether classes of that name can move unless told otherwise.
     pub fn is_movable_by_name(name: &str) -> bool {
         sounds_movable(name)
+    }
+
+    /// What driving on a class costs, from 0 (as good as a road) to [`LETHAL_COST`] (not traversable); nothing where
+    /// nobody has said.
+    pub fn cost(&self, class: usize) -> Option<u8> {
+        self.costs.get(class).copied().flatten()
+    }
+
+    /// Whether a robot can drive on a class; nothing where nobody has said.
+    pub fn is_traversable(&self, class: usize) -> Option<bool> {
+        self.cost(class).map(|cost| cost < LETHAL_COST)
+    }
+
+    /// The same classes, with the costs of those named.
+    pub fn with_costs<S: AsRef<str>>(mut self, costs: impl IntoIterator<Item = (S, u8)>) -> Result<Self> {
+        for (name, cost) in costs {
+            let name = name.as_ref();
+            let Some(class) = self.find(name) else {
+                return Err(Error::Classes(format!("there is no class `{name}` that could have a cost")));
+            };
+            if cost > LETHAL_COST {
+                return Err(Error::Classes(format!("the cost of `{name}` is {cost}; 0 to {LETHAL_COST} are allowed")));
+            }
+            self.costs[class] = Some(cost);
+        }
+        Ok(self)
     }
 
     /// Id of the class of that name.
@@ -166,5 +197,18 @@ mod tests {
         let named = classes.clone().with_movable(&["shelf"]).unwrap();
         assert_eq!(movable(&named), [false, false, false, false, false, true]);
         assert!(classes.with_movable(&["boat"]).unwrap_err().to_string().contains("boat"));
+    }
+
+    #[test]
+    fn costs_are_known_where_somebody_said_them() {
+        let classes = ClassSet::from_names(["road", "tree", "rock"]).unwrap();
+        let classes = classes.with_costs([("road", 0), ("tree", LETHAL_COST)]).unwrap();
+        assert_eq!((0..4).map(|class| classes.cost(class)).collect::<Vec<_>>(), [Some(0), Some(100), None, None]);
+        assert_eq!(
+            (0..3).map(|class| classes.is_traversable(class)).collect::<Vec<_>>(),
+            [Some(true), Some(false), None]
+        );
+        let message = |pair| classes.clone().with_costs([pair]).unwrap_err().to_string();
+        assert!(message(("boat", 3)).contains("boat") && message(("rock", 101)).contains("101"));
     }
 }

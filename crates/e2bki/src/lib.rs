@@ -44,7 +44,7 @@ mod timings;
 mod view;
 
 pub use changes::{BlockChange, Changes, Moment};
-pub use classes::{ClassSet, MAX_CLASSES};
+pub use classes::{ClassSet, LETHAL_COST, MAX_CLASSES};
 pub use config::Config;
 pub use error::{Error, Result};
 pub use input::{

@@ -75,6 +75,11 @@ __all__ = [
 ]
 
 
-def _classes(names: list[str], colors: object) -> Classes:
+def _classes(
+    names: list[str],
+    colors: object,
+    costs: dict[str, int] | None = None,
+    movable: list[str] | None = None,
+) -> Classes:
     """Puts pickled classes together again."""
-    return Classes(names, colors=colors)  # type: ignore[arg-type]
+    return Classes(names, colors=colors, costs=costs, movable=movable)  # type: ignore[arg-type]

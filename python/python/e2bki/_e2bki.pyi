@@ -274,7 +274,14 @@ class Config:
 class Classes:
     """Names and colours of the classes, in the order of their ids 0, 1, 2, ..."""
 
-    def __new__(cls, names: _Classes, *, colors: ArrayLike | None = None) -> Classes: ...
+    def __new__(
+        cls,
+        names: _Classes,
+        *,
+        colors: ArrayLike | None = None,
+        costs: dict[str, int] | None = None,
+        movable: Sequence[str] | None = None,
+    ) -> Classes: ...
     @staticmethod
     def named(name: str) -> Classes:
         """The classes of a table that comes with the package, or of a TOML file."""
@@ -284,6 +291,12 @@ class Classes:
     @property
     def colors(self) -> NDArray[np.uint8]:
         """Display colours by id: (C, 3)."""
+    @property
+    def costs(self) -> dict[str, int]:
+        """What driving on a class costs, 0 to 100 (an obstacle); only the classes of which that is known."""
+    @property
+    def movable(self) -> list[str]:
+        """Classes whose things can move."""
     def find(self, name: str) -> int | None:
         """Id of the class of that name."""
     def __len__(self) -> int: ...
@@ -559,6 +572,26 @@ class Map:
         """The voxels that are kept up to date with every frame; only the most likely class is known."""
     def bev(self, *, resolution: float | None = None) -> Cells:
         """Bird's-eye cells of any side (metres) that hold evidence."""
+    def layers(
+        self,
+        *,
+        resolution: float = 0.2,
+        region: ArrayLike | None = None,
+        robot: _Path | dict[str, Any] | None = None,
+        unknown: Literal["error", "lethal"] = "error",
+    ) -> dict[str, Any]:
+        """Grids for planners: every layer by name as an array of rows x columns, row 0 the southernmost."""
+    def plan(
+        self,
+        start: ArrayLike,
+        goal: ArrayLike,
+        *,
+        resolution: float = 0.2,
+        region: ArrayLike | None = None,
+        robot: _Path | dict[str, Any] | None = None,
+        unknown: Literal["error", "lethal"] = "error",
+    ) -> dict[str, Any]:
+        """The cheapest way between two places for a robot, as arrays."""
     def save(self, path: _Path, *, sources: Sequence[str] = ...) -> None:
         """Saves the map to a file, whole or not at all."""
     def export(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use e2bki::ClassSet;
+use e2bki::{ClassSet, LETHAL_COST};
 
 use crate::error::{DataError, Result};
 use crate::files;
@@ -33,6 +33,9 @@ struct File {
 struct Class {
     name: String,
     color: Option<[u8; 3]>,
+    cost: Option<u8>,
+    traversable: Option<bool>,
+    movable: Option<bool>,
     #[serde(flatten)]
     ids: BTreeMap<String, toml::Value>,
 }
@@ -60,6 +63,30 @@ impl Remap {
             Some(table) => table.get(id as usize).copied().unwrap_or(VOID),
         }
     }
+}
+
+/// The classes with what the table says of driving on them and of whether they move.
+fn with_properties(classes: ClassSet, table: &[Class]) -> std::result::Result<ClassSet, String> {
+    let mut costs = Vec::new();
+    for class in table {
+        let cost = match (class.cost, class.traversable) {
+            (None, None) => continue,
+            (None | Some(LETHAL_COST), Some(false)) => LETHAL_COST,
+            (Some(cost), None | Some(true)) if cost < LETHAL_COST => cost,
+            (Some(LETHAL_COST), None) => LETHAL_COST,
+            (None, Some(true)) => return Err(format!("`{}` is traversable: give its `cost`, 0 to 99", class.name)),
+            (Some(cost), _) => {
+                return Err(format!(
+                    "`{}`: a cost of {cost} does not fit; 0 to 99 for what is traversable, {LETHAL_COST} for what is not",
+                    class.name
+                ));
+            }
+        };
+        costs.push((class.name.as_str(), cost));
+    }
+    let moves = |class: &&Class| class.movable.unwrap_or_else(|| ClassSet::is_movable_by_name(&class.name));
+    let movable: Vec<&str> = table.iter().filter(moves).map(|class| class.name.as_str()).collect();
+    classes.with_movable(&movable).and_then(|classes| classes.with_costs(costs)).map_err(|e| e.to_string())
 }
 
 impl ClassTable {
@@ -105,6 +132,7 @@ impl ClassTable {
         let colored =
             file.class.iter().enumerate().map(|(i, c)| (c.name.clone(), c.color.unwrap_or(names.colors()[i])));
         let classes = ClassSet::new(colored).map_err(|e| bad(e.to_string()))?;
+        let classes = with_properties(classes, &file.class).map_err(&bad)?;
         let mut spaces: BTreeMap<String, BTreeMap<u32, u32>> = BTreeMap::new();
         for (c, class) in file.class.iter().enumerate() {
             for (space, ids) in &class.ids {
@@ -194,6 +222,47 @@ mod tests {
             let theirs = e2bki_sim::classes(kind);
             assert_eq!(ours.classes().names(), theirs.iter().map(|c| c.name).collect::<Vec<_>>());
             assert_eq!(ours.classes().colors(), theirs.iter().map(|c| c.color).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn every_class_that_comes_along_has_a_cost() {
+        for name in ClassTable::built_in_names() {
+            let table = ClassTable::open(name).unwrap();
+            let classes = table.classes();
+            for (class, name) in classes.names().iter().enumerate() {
+                assert!(classes.cost(class).is_some(), "{name}");
+            }
+        }
+        let offroad = ClassTable::open("offroad7").unwrap();
+        let goes = |name: &str| offroad.classes().find(name).and_then(|class| offroad.classes().is_traversable(class));
+        assert_eq!(
+            ["paved", "unpaved", "grass", "vegetation", "object"].map(goes).map(Option::unwrap),
+            [true, true, true, false, false]
+        );
+        let urban = ClassTable::open("urban11").unwrap();
+        let moves: Vec<&str> = (0..11)
+            .filter(|class| urban.classes().is_movable(*class))
+            .map(|class| urban.classes().names()[class].as_str())
+            .collect();
+        assert_eq!(moves, ["person", "car", "truck"]);
+    }
+
+    #[test]
+    fn properties_of_classes_are_read_and_contradictions_named() {
+        let table = |properties: &str| {
+            let text = format!("name = \"x\"\n[[class]]\nname = \"shelf\"\n{properties}");
+            ClassTable::from_toml(&text, "mine.toml")
+        };
+        let classes = table("movable = true\ncost = 30").unwrap().classes().clone();
+        assert_eq!((classes.is_movable(0), classes.cost(0)), (true, Some(30)));
+        assert_eq!(table("traversable = false").unwrap().classes().is_traversable(0), Some(false));
+        assert_eq!(table("").unwrap().classes().cost(0), None);
+        for wrong in
+            ["cost = 101", "cost = 5\ntraversable = false", "traversable = true", "cost = 100\ntraversable = true"]
+        {
+            let message = table(wrong).unwrap_err().to_string();
+            assert!(message.contains("shelf") && message.contains("mine.toml"), "{wrong}: {message}");
         }
     }
 

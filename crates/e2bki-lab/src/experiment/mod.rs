@@ -16,6 +16,7 @@ mod method;
 mod paper;
 mod parameters;
 mod parts;
+mod planning;
 mod registry;
 mod robustness;
 mod scale;

@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use super::context::Context;
 use super::{
-    ablation, classes, clustering, leaderboard, maps, parameters, parts, robustness, scale, speed, tables, uncertainty,
-    volume,
+    ablation, classes, clustering, leaderboard, maps, parameters, parts, planning, robustness, scale, speed, tables,
+    uncertainty, volume,
 };
 
 /// An experiment.
@@ -50,5 +50,10 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment("figure-scalability", "time per frame of an endless straight drive", scale::drive),
     experiment("figure-resolution", "time by voxel size, 0.4 m down to 0.01 m", speed::resolution),
     experiment("figure-density", "time by number of points", speed::density),
+    experiment(
+        "table-planning",
+        "ways planned on maps, against true obstacles; ground and traversability against the simulator's truth",
+        planning::table,
+    ),
     experiment("figure-maps", "maps of all methods side by side, from above", maps::figure),
 ];

@@ -4,37 +4,10 @@ use e2bki::ClassSet;
 
 use crate::error::{Error, Result};
 
-/// Names of ground that vehicles usually drive on: free unless a table says otherwise.
-const GROUND: [&str; 22] = [
-    "road",
-    "lane",
-    "lane-marking",
-    "parking",
-    "sidewalk",
-    "ground",
-    "other-ground",
-    "terrain",
-    "grass",
-    "dirt",
-    "mud",
-    "sand",
-    "gravel",
-    "asphalt",
-    "concrete",
-    "trail",
-    "path",
-    "floor",
-    "snow",
-    "pavement",
-    "soil",
-    "field",
-];
-
 /// The highest cost: occupied.
 const MOST: u8 = 100;
 
-/// Costs of classes from 0 (free) to 100 (occupied), by name. Classes that are not named cost nothing if they are
-/// usual ground, and 100 otherwise.
+/// Costs of classes from 0 (free) to 100 (occupied), by name. Classes that are not named cost what the map's classes carry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CostTable {
     named: Vec<(String, u8)>,
@@ -52,18 +25,27 @@ impl CostTable {
         Ok(())
     }
 
-    /// The cost of every class. Fails for names that the map does not have.
+    /// Adds what classes carry, below what was added already.
+    pub fn fall_back(&mut self, classes: &ClassSet) {
+        let carried = classes.names().iter().enumerate();
+        self.named.splice(0..0, carried.filter_map(|(class, name)| Some((name.clone(), classes.cost(class)?))));
+    }
+
+    /// The cost of every class. Fails for names that the map does not have, and for classes whose cost nobody has said.
     pub fn of(&self, classes: &ClassSet) -> Result<Vec<u8>> {
         if let Some((name, _)) = self.named.iter().find(|(name, _)| classes.find(name).is_none()) {
             let known = classes.names().join(", ");
             return Err(Error::Refused(format!("the map has no class `{name}`; it has {known}")));
         }
-        let usual = |name: &str| if GROUND.contains(&name.to_lowercase().as_str()) { 0 } else { MOST };
-        Ok(classes
-            .names()
-            .iter()
-            .map(|name| self.named.iter().rev().find(|(n, _)| n == name).map_or_else(|| usual(name), |(_, cost)| *cost))
-            .collect())
+        let named = |name: &String| self.named.iter().rev().find(|(n, _)| n == name).map(|(_, cost)| *cost);
+        let each = classes.names().iter().enumerate().map(|(class, name)| {
+            named(name).or_else(|| classes.cost(class)).ok_or_else(|| {
+                Error::Refused(format!(
+                    "nobody has said what `{name}` costs: give --cost {name}=0 (free) to {name}=100"
+                ))
+            })
+        });
+        each.collect()
     }
 }
 
@@ -74,7 +56,14 @@ mod tests {
     #[test]
     fn named_costs_win_and_mistakes_are_named() {
         let classes = ClassSet::from_names(["road", "tree", "grass"]).unwrap();
+        let unknown = CostTable::default().of(&classes).unwrap_err().to_string();
+        assert!(unknown.contains("`road`") && unknown.contains("--cost"), "{unknown}");
+        let classes = classes.with_costs([("road", 0), ("tree", 100), ("grass", 0)]).unwrap();
         assert_eq!(CostTable::default().of(&classes).unwrap(), [0, 100, 0]);
+        let mut carried = CostTable::default();
+        carried.add("grass=7").unwrap();
+        carried.fall_back(&classes);
+        assert_eq!(carried.of(&ClassSet::from_names(["road", "tree", "grass"]).unwrap()).unwrap(), [0, 100, 7]);
         let mut table = CostTable::default();
         table.add("grass=30").unwrap();
         table.add("tree = 60").unwrap();

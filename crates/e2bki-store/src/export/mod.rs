@@ -18,8 +18,8 @@ use e2bki::{Mapper, Primitive};
 
 pub use bev::heat;
 pub use costs::CostTable;
-pub use npz::import_npz;
 pub(crate) use npz::read_npz;
+pub use npz::{Array, import_npz, save_npz};
 
 use crate::error::{Error, Result};
 

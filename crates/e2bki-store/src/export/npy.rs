@@ -1,8 +1,16 @@
 //! Arrays in NumPy's own format: a header in words, then the values.
 
-/// An array of whole rows; `shape` as NumPy prints it.
+/// An array of whole rows.
 pub(super) fn array(kind: &str, rows: usize, columns: Option<usize>, data: impl IntoIterator<Item = u8>) -> Vec<u8> {
-    let shape = columns.map_or_else(|| format!("({rows},)"), |columns| format!("({rows}, {columns})"));
+    let shape: Vec<usize> = std::iter::once(rows).chain(columns).collect();
+    shaped(kind, &shape, data)
+}
+
+/// An array of any shape, the last axis fastest.
+pub(super) fn shaped(kind: &str, shape: &[usize], data: impl IntoIterator<Item = u8>) -> Vec<u8> {
+    // As Python prints a tuple: one value is followed by a comma.
+    let inner: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    let shape = format!("({}{})", inner.join(", "), if shape.len() == 1 { "," } else { "" });
     let mut text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
     // The values begin at a multiple of 64, after ten bytes and the text with its line end.
     text += &" ".repeat(63 - (10 + text.len()) % 64);

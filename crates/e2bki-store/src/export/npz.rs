@@ -73,6 +73,29 @@ pub(super) fn write(map: &Mapper, path: &Path) -> Result<()> {
     written(path, |out| out.write_all(&bytes))
 }
 
+/// An array to be saved for NumPy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Array {
+    name: String,
+    kind: &'static str,
+    shape: Vec<usize>,
+    data: Vec<u8>,
+}
+
+impl Array {
+    /// An array of a kind as NumPy names it (`<f4`, `|u1`), the last axis fastest.
+    pub fn new(name: &str, kind: &'static str, shape: &[usize], data: Vec<u8>) -> Self {
+        Self { name: name.into(), kind, shape: shape.to_vec(), data }
+    }
+}
+
+/// Writes arrays as one archive, as NumPy's `savez` does.
+pub fn save_npz(path: &Path, arrays: &[Array]) -> Result<()> {
+    let entry = |a: &Array| (format!("{}.npy", a.name), npy::shaped(a.kind, &a.shape, a.data.iter().copied()));
+    let bytes = zip::archive(&arrays.iter().map(entry).collect::<Vec<_>>()).map_err(Error::Refused)?;
+    written(path, |out| out.write_all(&bytes))
+}
+
 /// The map of an archive that [`export`](fn@crate::export) wrote.
 pub fn import_npz(path: impl AsRef<Path>) -> Result<Mapper> {
     let path = path.as_ref();

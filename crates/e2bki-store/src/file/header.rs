@@ -77,6 +77,9 @@ struct Class {
     /// Whether its things can move, where that does not follow from the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     movable: Option<bool>,
+    /// What driving on it costs, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost: Option<u8>,
 }
 
 /// The header as it is written.
@@ -163,7 +166,7 @@ impl Header {
                 .map(|(class, (name, color))| {
                     let movable = self.classes.is_movable(class);
                     let movable = (movable != ClassSet::is_movable_by_name(name)).then_some(movable);
-                    Class { name: name.clone(), color: *color, movable }
+                    Class { name: name.clone(), color: *color, movable, cost: self.classes.cost(class) }
                 })
                 .collect(),
             frames: self.frames,
@@ -195,8 +198,10 @@ impl Header {
             .filter(|class| class.movable.unwrap_or_else(|| ClassSet::is_movable_by_name(&class.name)))
             .map(|class| class.name.clone())
             .collect();
+        let costs: Vec<(String, u8)> =
+            text.classes.iter().filter_map(|class| Some((class.name.clone(), class.cost?))).collect();
         let classes = ClassSet::new(text.classes.into_iter().map(|class| (class.name, class.color)))
-            .and_then(|classes| classes.with_movable(&movable))
+            .and_then(|classes| classes.with_movable(&movable)?.with_costs(costs))
             .map_err(Error::contents(path))?;
         let config = Config::from_flat_toml(&text.config).map_err(Error::contents(path))?;
         Ok(Self {

@@ -96,7 +96,11 @@ fn a_grid_tells_free_occupied_and_unknown_apart_and_lies_where_the_cells_are() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("costs.pgm");
     let map = sample();
-    let mut options = ExportOptions { resolution: Some(0.4), ..ExportOptions::default() };
+    let mut costs = CostTable::default();
+    for (class, name) in map.classes().names().iter().enumerate() {
+        costs.add(&format!("{name}={}", if class < 2 { 0 } else { 100 })).unwrap();
+    }
+    let mut options = ExportOptions { resolution: Some(0.4), costs: costs.clone(), ..ExportOptions::default() };
     let read = |options: &ExportOptions| {
         let files = export(&map, Format::Grid, &path, options).unwrap();
         let bytes = std::fs::read(&files[0]).unwrap();
@@ -121,7 +125,6 @@ fn a_grid_tells_free_occupied_and_unknown_apart_and_lies_where_the_cells_are() {
     }
     assert_eq!(pixels.iter().filter(|pixel| **pixel != 205).count(), seen);
     // With a table: costs themselves, and what is too uncertain is unknown.
-    let mut costs = CostTable::default();
     costs.add("grass=30").unwrap();
     options = ExportOptions { costs, max_uncertainty: 0.2, ..options };
     let (_, pixels, yaml) = read(&options);

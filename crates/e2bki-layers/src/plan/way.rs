@@ -1,0 +1,94 @@
+//! A way, with what it costs and risks, as tables and for geographic programs.
+
+use super::search::straight;
+use super::space::Space;
+use crate::layers::Layers;
+
+/// A place on a way.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// Position; the height is that of the ground, not a number where it is not known.
+    pub at: [f64; 3],
+    /// Cost of the cell, 0 to 1.
+    pub cost: f32,
+    /// Probability of an obstacle within the robot's width.
+    pub risk: f32,
+}
+
+/// A way from a start to a goal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Way {
+    /// Places about a cell apart.
+    pub steps: Vec<Step>,
+    /// Places where it turns, as numbers of steps.
+    pub corners: Vec<usize>,
+    /// Length, metres.
+    pub length: f64,
+    /// Metres of the best ground that it is worth.
+    pub cost: f64,
+    /// The highest risk along it.
+    pub risk: f64,
+}
+
+impl Way {
+    pub(super) fn of(layers: &Layers, space: &Space, cells: &[usize]) -> Self {
+        let grid = layers.grid();
+        let step = |at: [f64; 2]| {
+            let cell = grid.cell(at).unwrap_or(0);
+            let known = &layers.cells()[cell];
+            let at = [at[0], at[1], f64::from(known.height)];
+            Step { at, cost: if known.cost.is_nan() { 1.0 } else { known.cost }, risk: space.risk[cell] }
+        };
+        let (mut steps, mut corners) = (vec![step(grid.center(cells[0]))], vec![0]);
+        let (mut length, mut cost) = (0.0, 0.0);
+        for pair in cells.windows(2) {
+            let (a, b) = (grid.center(pair[0]), grid.center(pair[1]));
+            let piece = (b[0] - a[0]).hypot(b[1] - a[1]);
+            let parts = (piece / grid.resolution).ceil().max(1.0) as usize;
+            for part in 1..=parts {
+                let t = part as f64 / parts as f64;
+                steps.push(step(std::array::from_fn(|i| a[i] * (1.0 - t) + b[i] * t)));
+            }
+            corners.push(steps.len() - 1);
+            length += piece;
+            cost += straight(grid, space, pair[0], pair[1]).unwrap_or(f64::INFINITY);
+        }
+        let risk = steps.iter().map(|step| f64::from(step.risk)).fold(0.0, f64::max);
+        Self { steps, corners, length, cost, risk }
+    }
+
+    /// A line per step: x, y, z, cost, risk.
+    pub fn to_csv(&self) -> String {
+        let mut text = String::from("x,y,z,cost,risk\n");
+        for Step { at: [x, y, z], cost, risk } in &self.steps {
+            text += &format!("{x:.3},{y:.3},{},{cost:.4},{risk:.4}\n", number(*z));
+        }
+        text
+    }
+
+    /// A GeoJSON feature: the corners of the way as a line, in the map's metres moved by an origin. Readers take
+    /// coordinates for degrees unless told otherwise.
+    pub fn to_geojson(&self, origin: [f64; 2], epsg: Option<u16>) -> String {
+        let place = |corner: &usize| {
+            let [x, y, z] = self.steps[*corner].at;
+            let (x, y) = (x + origin[0], y + origin[1]);
+            if z.is_finite() { format!("[{x:.3},{y:.3},{z:.3}]") } else { format!("[{x:.3},{y:.3}]") }
+        };
+        let places: Vec<String> = self.corners.iter().map(place).collect();
+        let system = epsg.map_or(String::new(), |epsg| {
+            format!("\"crs\":{{\"type\":\"name\",\"properties\":{{\"name\":\"urn:ogc:def:crs:EPSG::{epsg}\"}}}},")
+        });
+        format!(
+            "{{\"type\":\"FeatureCollection\",{system}\"features\":[{{\"type\":\"Feature\",\"properties\":{{\"length_m\":{:.3},\
+             \"cost_m\":{:.3},\"risk\":{:.4}}},\"geometry\":{{\"type\":\"LineString\",\"coordinates\":[{}]}}}}]}}\n",
+            self.length,
+            self.cost,
+            self.risk,
+            places.join(",")
+        )
+    }
+}
+
+fn number(v: f64) -> String {
+    if v.is_finite() { format!("{v:.3}") } else { String::new() }
+}

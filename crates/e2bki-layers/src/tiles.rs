@@ -1,0 +1,172 @@
+//! Squares of the ground: the unit in which surfaces are kept and changes are followed.
+//!
+//! A tile is so wide that no step of the computation reaches farther: what changes in a tile changes the next step's result
+//! in that tile and the eight around it, and nowhere else.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::grid::Grid;
+use crate::ground::reach_m;
+use crate::surfel::{SPREAD_M, Surfel};
+
+/// The tiles of a grid, with one more on each side for what leans in.
+#[derive(Debug, Clone)]
+pub(crate) struct Tiles {
+    side: i32,
+    low: [i32; 2],
+    size: [usize; 2],
+    /// Pieces of surface by cubic metre.
+    surfels: Vec<BTreeMap<[i32; 3], Vec<Surfel>>>,
+}
+
+impl Tiles {
+    pub(crate) fn of(grid: &Grid) -> Self {
+        let side = SPREAD_M.max(reach_m(grid.resolution)).ceil() as i32;
+        let corner = grid.corner();
+        let high: [f64; 2] = std::array::from_fn(|i| corner[i] + grid.size[i] as f64 * grid.resolution);
+        let tile = |v: f64| (v / f64::from(side)).floor() as i32;
+        let low = corner.map(|v| tile(v) - 1);
+        let size: [usize; 2] = std::array::from_fn(|i| (tile(high[i]) + 2 - low[i]) as usize);
+        Self { side, low, size, surfels: vec![BTreeMap::new(); size[0] * size[1]] }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.surfels.len()
+    }
+
+    fn tile_of(&self, block: [i32; 2]) -> Option<usize> {
+        let at: [i64; 2] = std::array::from_fn(|i| i64::from(block[i].div_euclid(self.side)) - i64::from(self.low[i]));
+        let inside = (0..2).all(|i| (0..self.size[i] as i64).contains(&at[i]));
+        inside.then(|| at[1] as usize * self.size[0] + at[0] as usize)
+    }
+
+    /// The tile that holds a cubic metre.
+    pub(crate) fn of_block(&self, block: [i32; 3]) -> Option<usize> {
+        self.tile_of([block[0], block[1]])
+    }
+
+    /// Marks the tiles from one cubic metre to another.
+    pub(crate) fn mark(&self, marks: &mut [bool], low: [i32; 3], high: [i32; 3]) {
+        let last: [i32; 2] = std::array::from_fn(|i| self.low[i] + self.size[i] as i32 - 1);
+        let from: [i32; 2] = std::array::from_fn(|i| low[i].div_euclid(self.side).max(self.low[i]));
+        let to: [i32; 2] = std::array::from_fn(|i| high[i].div_euclid(self.side).min(last[i]));
+        for y in from[1]..=to[1] {
+            for x in from[0]..=to[0] {
+                marks[(y - self.low[1]) as usize * self.size[0] + (x - self.low[0]) as usize] = true;
+            }
+        }
+    }
+
+    /// Puts these pieces in place of those of a cubic metre.
+    pub(crate) fn put(&mut self, block: [i32; 3], surfels: Vec<Surfel>) {
+        if let Some(tile) = self.of_block(block) {
+            if surfels.is_empty() {
+                self.surfels[tile].remove(&block);
+            } else {
+                self.surfels[tile].insert(block, surfels);
+            }
+        }
+    }
+
+    /// Adds a piece.
+    pub(crate) fn add(&mut self, block: [i32; 3], surfel: Surfel) {
+        if let Some(tile) = self.of_block(block) {
+            self.surfels[tile].entry(block).or_default().push(surfel);
+        }
+    }
+
+    /// Forgets all pieces.
+    pub(crate) fn clear(&mut self) {
+        self.surfels.iter_mut().for_each(BTreeMap::clear);
+    }
+
+    /// A tile and those around it.
+    pub(crate) fn around(&self, tile: usize) -> impl Iterator<Item = usize> + use<> {
+        let [width, height] = self.size;
+        let (column, row) = (tile % width, tile / width);
+        (row.saturating_sub(1)..(row + 2).min(height))
+            .flat_map(move |y| (column.saturating_sub(1)..(column + 2).min(width)).map(move |x| y * width + x))
+    }
+
+    /// These tiles and those around them.
+    pub(crate) fn grown(&self, marks: &[bool]) -> Vec<bool> {
+        let mut grown = marks.to_vec();
+        for tile in (0..marks.len()).filter(|tile| marks[*tile]) {
+            for other in self.around(tile) {
+                grown[other] = true;
+            }
+        }
+        grown
+    }
+
+    /// Pieces that may reach into a tile.
+    pub(crate) fn surfels_near(&self, tile: usize) -> impl Iterator<Item = &Surfel> {
+        let [low, high] = self.bounds(tile);
+        let near = move |surfel: &&Surfel| {
+            (0..2).all(|i| surfel.mean[i] >= low[i] - SPREAD_M && surfel.mean[i] <= high[i] + SPREAD_M)
+        };
+        self.around(tile).flat_map(|other| self.surfels[other].values().flatten()).filter(near)
+    }
+
+    fn bounds(&self, tile: usize) -> [[f64; 2]; 2] {
+        let at = [tile % self.size[0], tile / self.size[0]];
+        let low: [f64; 2] = std::array::from_fn(|i| f64::from((self.low[i] + at[i] as i32) * self.side));
+        [low, low.map(|v| v + f64::from(self.side))]
+    }
+
+    /// Columns and rows of the cells whose centres are in a tile.
+    pub(crate) fn cells(&self, grid: &Grid, tile: usize) -> Patch {
+        let [low, high] = self.bounds(tile);
+        Patch { columns: grid.between(0, low[0], high[0]), rows: grid.between(1, low[1], high[1]), width: grid.size[0] }
+    }
+}
+
+/// A rectangle of cells.
+#[derive(Debug, Clone)]
+pub(crate) struct Patch {
+    columns: Range<usize>,
+    rows: Range<usize>,
+    width: usize,
+}
+
+impl Patch {
+    pub(crate) fn len(&self) -> usize {
+        self.columns.len() * self.rows.len()
+    }
+
+    /// The cells, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + use<> {
+        let (columns, width) = (self.columns.clone(), self.width);
+        self.rows.clone().flat_map(move |row| columns.clone().map(move |column| row * width + column))
+    }
+
+    /// Which of them a cell is.
+    pub(crate) fn find(&self, cell: usize) -> Option<usize> {
+        let (column, row) = (cell % self.width, cell / self.width);
+        let inside = self.columns.contains(&column) && self.rows.contains(&row);
+        inside.then(|| (row - self.rows.start) * self.columns.len() + column - self.columns.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_share_out_the_cells_of_any_resolution() {
+        for (resolution, high) in [(0.2, [7.0, 5.0]), (0.3, [4.1, 9.7]), (1.7, [20.0, 13.0]), (0.07, [2.0, 3.0])] {
+            let grid = Grid::covering([-3.3, 1.9], high, resolution).unwrap();
+            let tiles = Tiles::of(&grid);
+            let mut seen = vec![0; grid.len()];
+            for tile in 0..tiles.len() {
+                let patch = tiles.cells(&grid, tile);
+                for (k, cell) in patch.iter().enumerate() {
+                    seen[cell] += 1;
+                    assert_eq!(patch.find(cell), Some(k));
+                }
+            }
+            assert!(seen.iter().all(|n| *n == 1), "{resolution}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Layers that follow a map are those that are computed from nothing, bit for bit.
+
+#[cfg(test)]
+mod tests {
+    use e2bki::free::State;
+    use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
+    use e2bki_layers::{ClassCosts, Grid, LAYERS, Layers, Robot, Settings, UnknownClasses};
+    use proptest::prelude::*;
+
+    fn classes() -> ClassSet {
+        let classes = ClassSet::from_names(["road", "grass", "tree"]).unwrap();
+        classes.with_costs([("road", 0), ("grass", 20), ("tree", 100)]).unwrap()
+    }
+
+    fn settings() -> Settings {
+        let costs = ClassCosts::of(&classes(), &Robot::default(), UnknownClasses::Refuse).unwrap();
+        Settings::new(Robot::default(), costs)
+    }
+
+    fn insert(map: &mut Mapper, points: &[[f32; 3]], labels: &[u32]) {
+        let frame = Frame { points, semantics: Semantics::Labels(labels), world_from_sensor: Pose::IDENTITY };
+        map.insert(&frame).unwrap();
+    }
+
+    /// All values as bits: not a number is equal to itself.
+    fn bits(layers: &Layers) -> Vec<u32> {
+        let cells = layers.cells().iter().flat_map(|cell| LAYERS.iter().map(|(_, _, _, value)| value(cell).to_bits()));
+        let rows = (0..layers.grid().len()).flat_map(|cell| layers.probability(cell).iter().map(|p| p.to_bits()));
+        cells.chain(rows).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn following_equals_computing_anew(
+            frames in prop::collection::vec(
+                (prop::array::uniform2(-12.0..12.0_f32), 0..3_u32, 0.0..2.5_f32, 30..250_usize), 2..7),
+            resolution in prop::sample::select(vec![0.1, 0.2, 0.37, 1.3]),
+            shift in -2.0..2.0_f64,
+        ) {
+            let mut map = Mapper::new(classes(), Config::default()).unwrap();
+            let grid = Grid::covering([-8.0 + shift, -9.0], [9.0, 7.5 + shift], resolution).unwrap();
+            let mut layers = Layers::of(&map, grid, settings()).unwrap();
+            prop_assert!(layers.cells().iter().all(|cell| cell.state == State::Unknown));
+            for (k, (middle, class, height, count)) in frames.into_iter().enumerate() {
+                // A patch of ground, tilted, and a thing on it.
+                let mut points = Vec::new();
+                for i in 0..count {
+                    let (a, b) = ((i * 7 % 31) as f32 * 0.1 - 1.5, (i * 13 % 37) as f32 * 0.1 - 1.8);
+                    points.push([middle[0] + a, middle[1] + b, -1.0 + 0.1 * a]);
+                }
+                let mut labels = vec![u32::from(k % 2 == 1); count];
+                for i in 0..20 {
+                    points.push([middle[0], middle[1] + 0.01 * i as f32, -1.0 + height * i as f32 / 20.0]);
+                    labels.push(class);
+                }
+                insert(&mut map, &points, &labels);
+                let refreshed = layers.refresh(&map).unwrap();
+                prop_assert!(!refreshed.everything && refreshed.cells <= grid.len());
+                let anew = Layers::of(&map, grid, settings()).unwrap();
+                prop_assert!(bits(&layers) == bits(&anew), "frame {k}");
+            }
+            let nothing = layers.refresh(&map).unwrap();
+            prop_assert_eq!(nothing.cells, 0);
+            // Another map with the same number of changes is noticed.
+            let mut other = Mapper::new(classes(), Config::default()).unwrap();
+            insert(&mut other, &[[1.0, 1.0, -1.0]; 30], &[0; 30]);
+            prop_assert!(layers.refresh(&other).unwrap().everything);
+            let anew = Layers::of(&other, grid, settings()).unwrap();
+            prop_assert!(bits(&layers) == bits(&anew));
+        }
+    }
+
+    #[test]
+    fn a_wall_a_step_and_a_branch_are_told_apart() {
+        let mut map = Mapper::new(classes(), Config::default()).unwrap();
+        let (mut points, mut labels) = (Vec::new(), Vec::new());
+        let mut add = |point: [f32; 3], label: u32| {
+            points.push(point);
+            labels.push(label);
+        };
+        for i in 0..200 {
+            for j in 0..200 {
+                let (x, y) = (2.0 + 0.05 * i as f32, -5.0 + 0.05 * j as f32);
+                add([x, y, -1.5 + 0.2 * (x - 7.0).max(0.0)], 0);
+            }
+        }
+        for i in 0..40 {
+            for j in 0..40 {
+                // A wall at y = 2 from x = 3 to 5, and a branch at y = -3, 2 m above the ground.
+                add([3.0 + 0.05 * i as f32, 2.0, -1.5 + 0.05 * j as f32], 2);
+                add([3.0 + 0.05 * i as f32, -3.0 + 0.01 * j as f32, 0.5], 2);
+            }
+        }
+        insert(&mut map, &points, &labels);
+        let grid = Grid::covering([2.0, -5.0], [12.0, 5.0], 0.2).unwrap();
+        let layers = Layers::of(&map, grid, settings()).unwrap();
+        let at = |x: f64, y: f64| layers.cells()[grid.cell([x, y]).unwrap()];
+        let flat = at(4.1, -0.9);
+        assert!((flat.height + 1.5).abs() < 0.02 && flat.slope < 1.0 && flat.cost < 0.2, "{flat:?}");
+        assert_eq!((flat.state, flat.class), (State::Free, 0));
+        let wall = at(4.1, 2.05);
+        assert!(wall.lethal > 0.9, "{wall:?}");
+        assert_eq!(wall.state, State::Occupied);
+        let under = at(4.1, -2.9);
+        assert!(under.lethal < 0.3 && (under.overhang - 2.0).abs() < 0.3, "{under:?}");
+        let slope = at(10.1, 0.1);
+        assert!((f64::from(slope.slope) - 0.2_f64.atan().to_degrees()).abs() < 1.0, "{slope:?}");
+        assert!((f64::from(slope.height) - (-1.5 + 0.2 * 3.1)).abs() < 0.04, "{slope:?}");
+        let nowhere = Layers::of(&map, Grid::covering([50.0, 50.0], [60.0, 60.0], 0.5).unwrap(), settings()).unwrap();
+        assert!(nowhere.cells().iter().all(|cell| cell.state == State::Unknown && cell.height.is_nan()));
+    }
+}
