@@ -33,7 +33,7 @@ pub(super) fn run(input: &[LabelledFrame], classes: &ClassSet, threads: usize, r
         let name = match (baseline, update) {
             (Some(baseline), _) => baseline.name().to_string(),
             (None, Update::EveryFrame) => "E2-BKI".to_string(),
-            (None, Update::OnDemand) => "E2-BKI, views on demand".to_string(),
+            (None, _) => "E2-BKI, views on demand".to_string(),
         };
         let (mut times, mut bytes) = (Vec::new(), 0.0);
         for repeat in 0..=repeats.max(1) {
