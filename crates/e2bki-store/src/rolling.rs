@@ -222,7 +222,12 @@ impl RollingMapper {
             self.free_resident.insert(tile);
         }
         if !tiles.is_empty() {
-            self.map.put_back(states)?;
+            if self.map.config().not_a_sum().is_none() {
+                // Their numbers in the folder are not those in memory.
+                self.map.put_back_anew(states)?;
+            } else {
+                self.map.put_back(states)?;
+            }
             self.look_away();
             self.resident.extend(tiles);
             self.measure();

@@ -137,7 +137,7 @@ impl Mapper {
         let existence = self.existence();
         let gone: Vec<(u32, bool)> = self
             .set
-            .by_id()
+            .in_order()
             .into_par_iter()
             .with_min_len(1024)
             .map(|slot| {

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::blocks::BlockKey;
-use crate::primitive::{Sums, symmetric_eigen};
+use crate::primitive::{QUANTUM_M, QUANTUM_M2, Sums, symmetric_eigen};
 
 /// Blocks along the side of a chunk.
 const SIDE: i32 = 8;
@@ -17,30 +17,35 @@ const BLOCKS: usize = 512;
 /// The same with a border of one block.
 const WIDE: usize = 10;
 
+/// A metre is 2¹⁶ quanta.
+const METRE_BITS: u32 = 16;
+
 /// Variance that stands for how little a few points tell about the surface, m²: one point alone has none.
 const UNSURE_M2: f64 = 0.05 * 0.05;
 
 /// Shape of a surface: its covariance divided by the largest variance, as xx, yy, zz, xy, xz, yz.
 pub(crate) type Surface = [f32; 6];
 
-/// Number of points, Σx, and Σxxᵀ, about the corner of a block.
+/// Number of points, Σx, and Σxxᵀ, about the corner of a block, in quanta of [`Sums`]: exact, whatever is added.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Moments {
-    weight: f64,
-    first: [f64; 3],
-    second: [f64; 6],
+    weight: i64,
+    first: [i64; 3],
+    second: [i128; 6],
 }
 
 impl Moments {
     /// Adds `factor` times other moments about a corner that is `d` metres away.
-    fn add(&mut self, other: &Self, factor: f64, d: [f64; 3]) {
-        let (m, w) = (&other.first, other.weight);
+    fn add(&mut self, other: &Self, factor: i64, d: [i32; 3]) {
+        let d = d.map(|metres| i64::from(metres) << METRE_BITS);
+        self.weight += factor * other.weight;
+        for i in 0..3 {
+            self.first[i] += factor * (other.first[i] + other.weight * d[i]);
+        }
+        let (factor, d, m, w) =
+            (i128::from(factor), d.map(i128::from), other.first.map(i128::from), i128::from(other.weight));
         let cross = |i: usize, j: usize| d[i] * m[j] + m[i] * d[j] + w * d[i] * d[j];
         let shift = [cross(0, 0), cross(1, 1), cross(2, 2), cross(0, 1), cross(0, 2), cross(1, 2)];
-        self.weight += factor * w;
-        for i in 0..3 {
-            self.first[i] += factor * (m[i] + w * d[i]);
-        }
         for i in 0..6 {
             self.second[i] += factor * (other.second[i] + shift[i]);
         }
@@ -48,10 +53,11 @@ impl Moments {
 
     /// Covariance over its largest eigenvalue.
     fn surface(&self) -> Surface {
-        let m = self.first.map(|v| v / self.weight);
+        let weight = self.weight as f64;
+        let m = self.first.map(|v| v as f64 * QUANTUM_M / weight);
         let product = [m[0] * m[0], m[1] * m[1], m[2] * m[2], m[0] * m[1], m[0] * m[2], m[1] * m[2]];
         let covariance: [f64; 6] = std::array::from_fn(|i| {
-            let value = self.second[i] / self.weight - product[i];
+            let value = self.second[i] as f64 * QUANTUM_M2 / weight - product[i];
             if i < 3 { value.max(0.0) + UNSURE_M2 } else { value }
         });
         let (values, _) = symmetric_eigen(covariance);
@@ -75,9 +81,13 @@ impl Pools {
     /// Adds a primitive: where it is in its block, its class, and its sums, which are about the corner of the block.
     pub(crate) fn add(&mut self, local: [f32; 3], label: u16, sums: &Sums) {
         let eighth = eighth_of(local);
-        let added = Moments { weight: sums.weight, first: sums.first, second: sums.second };
+        let added = Moments {
+            weight: sums.weight as i64,
+            first: sums.first.map(|v| (v * (1.0 / QUANTUM_M)) as i64),
+            second: sums.second.map(i128::from),
+        };
         match self.0.iter_mut().find(|pool| pool.eighth == eighth && pool.label == label) {
-            Some(pool) => pool.moments.add(&added, 1.0, [0.0; 3]),
+            Some(pool) => pool.moments.add(&added, 1, [0; 3]),
             None => self.0.push(Pool { eighth, label, moments: added }),
         }
     }
@@ -206,22 +216,21 @@ fn pooled(blocks: &[&Pools; 27]) -> BlockSurfaces {
     let mut sums: Vec<Moments> = vec![Moments::default(); own.len()];
     for (number, block) in blocks.iter().enumerate() {
         let offset = [number % 3, number / 3 % 3, number / 9].map(|v| v as i32 - 1);
-        let metres = offset.map(f64::from);
         for pool in &block.0 {
             let theirs: [i32; 3] = std::array::from_fn(|i| 2 * offset[i] + i32::from(pool.eighth >> i & 1));
             // Only what touches the eighth counts: 2 along an axis on which it is level with it, 1 beside it.
             let factor = |eighth: u8| {
                 let along = |i: usize| match (theirs[i] - i32::from(eighth >> i & 1)).abs() {
-                    0 => 2.0,
-                    1 => 1.0,
-                    _ => 0.0,
+                    0 => 2,
+                    1 => 1,
+                    _ => 0,
                 };
                 along(0) * along(1) * along(2)
             };
             for (sum, own) in sums.iter_mut().zip(own).filter(|(_, own)| own.label == pool.label) {
                 let factor = factor(own.eighth);
-                if factor > 0.0 {
-                    sum.add(&pool.moments, factor, metres);
+                if factor > 0 {
+                    sum.add(&pool.moments, factor, offset);
                 }
             }
         }
