@@ -12,8 +12,8 @@ use crate::file::Header;
 
 pub(super) fn write(map: &Mapper, path: &Path) -> Result<()> {
     let (rows, classes) = (map.len(), map.classes().len());
-    let header = Header::of(map, &[]);
-    let (counters, header) = (header.free_space.clone(), header.in_file(rows as u64).to_json()?);
+    let header = Header::of(map, &[]).in_file(rows as u64);
+    let (counters, header) = (header.free_space.clone(), header.to_json()?);
     let floats = |get: &dyn Fn(&e2bki::Primitive<'_>, &mut Vec<f64>)| -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut row = Vec::new();

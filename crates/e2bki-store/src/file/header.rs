@@ -146,6 +146,7 @@ impl Header {
             header.next_id = rows;
             header.config.run.threads = start.run.threads;
             header.config.views.live_voxels = start.views.live_voxels;
+            header.config.views.update = start.views.update;
         }
         header
     }
