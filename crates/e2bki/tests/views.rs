@@ -82,7 +82,7 @@ fn assert_posterior_is_brute_force(map: &Mapper, points: &[[f64; 3]]) {
             assert!(belief.label().is_none() && belief.uncertainty() == 1.0);
         }
     }
-    assert!(observed > points.len() / 10, "the test must see something: {observed}");
+    assert!(observed > points.len() / 20, "the test must see something: {observed}");
 }
 
 #[test]
