@@ -10,7 +10,7 @@ use crate::FORMAT_VERSION;
 use crate::error::{Error, Result};
 
 /// Side of a tile, metres: a tile is a square of the ground with everything above and below it.
-pub(crate) const TILE_M: i32 = 32;
+pub const TILE_M: i32 = 32;
 
 /// Magic that identifies our files among all Parquet files.
 const FORMAT: &str = "e2bki map";

@@ -151,6 +151,16 @@ choice!(
 );
 
 choice!(
+    /// When the live voxels are brought up to date. They are the same whenever somebody looks.
+    Update {
+        /// When somebody looks: frames in between cost nothing.
+        OnDemand = "on-demand",
+        /// With every frame: looking costs nothing.
+        EveryFrame = "every-frame",
+    }
+);
+
+choice!(
     /// Form of the evidence-sparsity part of the uncertainty (docs/method.md#evidence-sparsity).
     Sparsity {
         /// (C−1)/(C²(S+1)), as the paper prints it.

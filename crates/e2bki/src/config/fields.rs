@@ -4,7 +4,7 @@
 use super::field::{Field, Kind, Record};
 use super::{
     ClusterCount, Clustering, Confusion, Correlated, Distance, Doubt, Gate, Gated, LidarModel, Posterior, Reach,
-    Refinement, Shape, Sparsity,
+    Refinement, Shape, Sparsity, Update,
 };
 
 /// Range and access of one parameter.
@@ -191,7 +191,9 @@ records! {
         resolution: f64 = 0.2, [float 0.005 .. 10.0], unit "m", symbol "r",
             "Side of a voxel of the live view";
         live_voxels: bool = true, [flag],
-            "Keep the voxel view up to date with every frame";
+            "Keep a voxel view";
+        update: Update = Update::OnDemand, [choice Update], flat "live_voxels_update",
+            "When the voxel view is brought up to date";
         posterior: Posterior = Posterior::Refined, [choice Posterior],
             "Posterior from the refined set, or accumulated frame by frame";
         doubt: Doubt = Doubt::Conflict, [choice Doubt], symbol "u_sem",

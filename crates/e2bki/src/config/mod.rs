@@ -13,7 +13,7 @@ mod text;
 
 pub use choices::{
     ClusterCount, Clustering, Correlated, Distance, Doubt, Gate, Gated, LidarModel, Posterior, Reach, Refinement,
-    Shape, Sparsity,
+    Shape, Sparsity, Update,
 };
 pub use confusion::Confusion;
 pub use field::{Field, Record};
