@@ -61,7 +61,7 @@ impl Recipe {
     }
 
     /// ℓβe^{1−u}, longer for what was seen from afar; 0 for a muted primitive.
-    fn reach(&self, core: &Core) -> f64 {
+    pub(crate) fn reach(&self, core: &Core) -> f64 {
         let spread = 1.0 + self.growth * (0.1 * core.sums.mean_range()).min(crate::config::MOST_SPREAD);
         if core.muted { 0.0 } else { self.reach * exp(1.0 - f64::from(core.uncertainty)) * spread }
     }
