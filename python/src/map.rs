@@ -179,10 +179,18 @@ impl PyMap {
 
     /// primitives() -> Primitives
     ///
-    /// The Gaussians of the map as arrays, oldest first.
+    /// The Gaussians of the map as arrays: by place and class, or oldest first in maps that are not sums.
     fn primitives(&self, py: Python<'_>) -> Result<PyPrimitives> {
         let columns = self.read(py, Columns::of)?;
         PyPrimitives::new(py, columns, self.classes.clone())
+    }
+
+    /// content_hash() -> str
+    ///
+    /// A hash of what the map holds, without the names of drives: maps of the same frames have the same hash, whatever the
+    /// order of frames, threads and merges, if they are sums (as with the default parameters).
+    fn content_hash(&self, py: Python<'_>) -> Result<String> {
+        Ok(self.read(py, e2bki_store::content_hash_of)??)
     }
 
     /// voxels(*, resolution=None) -> Voxels

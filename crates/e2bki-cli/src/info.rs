@@ -10,13 +10,19 @@ use crate::{maps, outputs, table};
 
 /// Describe a map file without loading it
 #[derive(Args)]
-#[command(after_help = "Examples:\n  e2bki info street.e2bki\n  e2bki info street.e2bki --json -")]
+#[command(
+    after_help = "Examples:\n  e2bki info street.e2bki\n  e2bki info street.e2bki --json -\n  e2bki info street.e2bki --hash"
+)]
 pub(crate) struct Options {
     /// Map file or folder
     map: PathBuf,
     /// Print the parameters that the map was made with, as TOML, and nothing else
     #[arg(long)]
     config: bool,
+    /// Print a hash of what the map holds, and nothing else: the same for maps of the same frames, whatever order they
+    /// came in, how many threads worked, or whether it is a file or a folder
+    #[arg(long, conflicts_with_all = ["config", "json"])]
+    hash: bool,
     /// Write the same as JSON (- for standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -52,6 +58,9 @@ fn about(path: &std::path::Path) -> Result<About> {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     outputs::check_files([&options.json])?;
+    if options.hash {
+        return table::line(&e2bki_store::content_hash(&options.map)?);
+    }
     let About { header, bytes, rows, tiles, low, high } = about(&options.map)?;
     if options.config {
         return table::line(header.config.to_toml().trim_end());

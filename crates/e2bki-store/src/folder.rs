@@ -15,7 +15,9 @@ use serde::{Deserialize, Serialize};
 use crate::atomic::{prefix_beside, write_atomically_on};
 use crate::disk::{Output, SharedDisk, real};
 use crate::error::{Error, Result};
-use crate::file::{Header, MapFile, TILE_M, TileInfo, grouped, tile_of, unwrap_manifest, wrap_manifest, write_map};
+use crate::file::{
+    Header, MapFile, TILE_M, TileInfo, grouped, put_in_order, tile_of, unwrap_manifest, wrap_manifest, write_map,
+};
 use crate::lock::{LOCK, WriteLock};
 
 const MANIFEST: &str = "manifest.e2bki";
@@ -293,7 +295,7 @@ impl Folder {
         let file = format!("tile_{}_{}_{number}.parquet", tile[0], tile[1]);
         let path = self.path.join(&file);
         let rows = states.len() as u64;
-        let groups = grouped(states);
+        let groups = grouped(states, header.cubes());
         // Counters of free space are of the whole map; a folder does not keep them.
         let header = &Header { free_space: None, ..header.clone() };
         let mut bytes = Vec::new();
@@ -373,10 +375,15 @@ impl Folder {
         let Some(entry) = self.tiles.get(&tile) else { return Ok(Vec::new()) };
         let path = self.path.join(&entry.file);
         let mut file = MapFile::open(&path)?;
-        let states = file.read_tiles(|_| true)?;
+        let mut states = file.read_tiles(|_| true)?;
         if states.len() as u64 != entry.rows {
             let what = format!("it has {} primitives instead of {}", states.len(), entry.rows);
             return Err(Error::Damaged { path, part: format!("tile {tile:?}"), offset: 0, what });
+        }
+        // Tiles of a sum are numbered each by itself; in the map one after the other.
+        if let Some(side) = self.header.cubes() {
+            let before = self.tiles.range(..tile).map(|(_, entry)| entry.rows).sum();
+            put_in_order(&mut states, Some(side), before);
         }
         Ok(states)
     }
@@ -400,6 +407,7 @@ impl Folder {
     /// The whole map with another configuration.
     pub fn load_as(&self, config: Config) -> Result<Mapper> {
         let Header { classes, frames, next_id, .. } = self.header.clone();
+        let next_id = if self.header.cubes().is_some() { next_id.max(self.rows()) } else { next_id };
         let states = match self.read_all() {
             // A writer may have replaced tiles since the manifest was read: then there is a new one to read.
             Err(error @ Error::Io { .. }) if self.lock.is_none() && self.check_unchanged().is_err() => {

@@ -14,6 +14,7 @@
 //! ```
 
 mod atomic;
+mod contents;
 mod disk;
 mod error;
 mod export;
@@ -28,6 +29,7 @@ mod submaps;
 mod transform;
 
 pub use atomic::{try_to_write, write_atomically};
+pub use contents::{content_hash, content_hash_of};
 pub use disk::Output;
 pub use error::{Error, Result};
 pub use export::{CostTable, ExportOptions, Format, export, heat, import_npz};

@@ -131,7 +131,7 @@ fn without(part: &Part, classes: &ClassSet, config: &Config, trust: &[(String, f
     let columns: Vec<Option<usize>> =
         classes.names().iter().map(|name| names.iter().position(|other| other == name)).collect();
     let renamed = |state: &PrimitiveState| {
-        let log_evidence = columns.iter().map(|column| column.map_or(0.0, |c| state.log_evidence[c])).collect();
+        let log_evidence = columns.iter().map(|column| column.map_or(0, |c| state.log_evidence[c])).collect();
         PrimitiveState { log_evidence, ..transformed(state, &part.world_from_map) }
     };
     let states = part.states.iter().map(renamed).collect();

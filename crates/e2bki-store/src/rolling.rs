@@ -198,7 +198,12 @@ impl RollingMapper {
             states.extend(self.folder.read(*tile)?);
         }
         if !tiles.is_empty() {
-            self.map.put_back(states)?;
+            if self.map.config().not_a_sum().is_none() {
+                // Their numbers in the folder are not those in memory.
+                self.map.put_back_anew(states)?;
+            } else {
+                self.map.put_back(states)?;
+            }
             self.look_away();
             self.resident.extend(tiles);
             self.measure();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::classes::ClassSet;
 use crate::config::{Config, Posterior};
 use crate::error::{Error, Result};
-use crate::fold::fold;
+use crate::fold::{cubes_of, fold, overfull};
 use crate::free::{Counters, Existence, FreeSpace};
 use crate::input::{Frame, FrameReport};
 use crate::map::{Batch, ChangeLog, PrimitiveSet, Recipe};
@@ -77,7 +77,7 @@ impl Mapper {
                     .map_err(|e| Error::Unsupported(format!("cannot start {threads} threads: {e}")))?,
             )),
         };
-        let set = PrimitiveSet::new(classes.len(), Recipe::solid(&config));
+        let set = PrimitiveSet::new(classes.len(), Recipe::solid(&config)).of_cubes(config.cubes_of_sum());
         let free = config.free_space.enabled.then(FreeSpace::default);
         let log = ChangeLog::default();
         Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, log, free, submaps: None, pool })
@@ -136,7 +136,12 @@ impl Mapper {
     fn insert_here(&mut self, prepared: Prepared) -> Result<FrameReport> {
         prepared.check(self.classes.len())?;
         self.check_counts(1, prepared.rows.len())?;
-        let Prepared { batch, rows, mut report, world_from_sensor, looked, .. } = prepared;
+        let Prepared { batch, mut rows, mut report, world_from_sensor, looked, .. } = prepared;
+        let refused = overfull(&self.set, &batch, &rows, cubes_of(&self.config));
+        if !refused.is_empty() {
+            report.saturated = refused.len();
+            rows.retain(|row| refused.binary_search(row).is_err());
+        }
         // First, because it alone can fail.
         if let Some((free, looked)) = self.free.as_mut().zip(looked) {
             report.free_space = Some(free.count(looked)?);
@@ -208,11 +213,17 @@ impl Mapper {
         }
         self.check_counts(other.frames, other.set.len())?;
         let theirs = self.submaps_of_other(other)?;
+        let batch = other.set.to_batch();
+        let rows: Vec<usize> = (0..batch.cores.len()).collect();
+        if let Some(row) = overfull(&self.set, &batch, &rows, cubes_of(&self.config)).first() {
+            return Err(Error::Merge(format!(
+                "around {:.2?} they would hold more points or evidence than can be summed exactly",
+                batch.cores[*row].mean
+            )));
+        }
         if let Some((mine, theirs)) = self.free.as_mut().zip(other.free.as_ref()) {
             mine.counters.merge(&theirs.counters)?;
         }
-        let batch = other.set.to_batch();
-        let rows: Vec<usize> = (0..batch.cores.len()).collect();
         let folded = fold(&mut self.set, &batch, &rows, &self.config);
         let mut outcome = refine(&mut self.set, &self.config);
         self.set.settle(std::mem::take(&mut outcome.changed));

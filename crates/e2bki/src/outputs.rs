@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::map::{PrimitiveSet, Recipe};
 use crate::mapper::Mapper;
-use crate::primitive::{Ellipsoid, Sums};
+use crate::primitive::{Ellipsoid, Sums, log_evidence_of};
 use crate::state::PrimitiveState;
 use crate::view::{Beliefs, Cells, Lattice, LiveVoxel, Voxels, query, rasterise};
 
@@ -15,7 +15,7 @@ pub struct Primitive<'a> {
 }
 
 impl<'a> Primitive<'a> {
-    /// Age order: lower is older. Never used twice in a map.
+    /// Age order: lower is older. Never used twice in a map in memory; files of maps that are sums do not keep it.
     pub fn id(&self) -> u64 {
         self.set.core(self.slot).id
     }
@@ -46,8 +46,8 @@ impl<'a> Primitive<'a> {
     }
 
     /// Log-evidence of every class: the additive semantics.
-    pub fn log_evidence(&self) -> &'a [f64] {
-        self.set.log_evidence(self.slot)
+    pub fn log_evidence(&self) -> Vec<f64> {
+        self.set.log_evidence(self.slot).iter().map(|quanta| log_evidence_of(*quanta)).collect()
     }
 
     /// Probability of every class (paper: p).
@@ -220,31 +220,33 @@ impl Mapper {
         self.birds_eye()?.cells(resolution)
     }
 
-    /// Primitives, oldest first.
+    /// All primitives: oldest first or, in a map that is a sum ([`Config::not_a_sum`](crate::Config::not_a_sum)), by
+    /// place and class, which does not depend on how the map came to be.
     pub fn primitives(&self) -> impl ExactSizeIterator<Item = Primitive<'_>> {
-        self.set.by_id().into_iter().map(|slot| Primitive { set: &self.set, slot })
+        self.set.in_order().into_iter().map(|slot| Primitive { set: &self.set, slot })
     }
 
-    /// Primitives whose kernel reaches into a box, oldest first: all that beliefs in it depend on.
+    /// Primitives whose kernel reaches into a box, in the order of [`Self::primitives`]: all that beliefs in it depend on.
     pub fn primitives_reaching(&self, low: [f64; 3], high: [f64; 3]) -> Vec<Primitive<'_>> {
         if !(0..3).all(|i| low[i] <= high[i]) {
             return Vec::new();
         }
         // Looking up cubic metres pays only where there are fewer of them than primitives.
         let cubes: f64 = (0..3).map(|i| high[i] - low[i] + 3.0).product();
-        let mut found = Vec::new();
-        if cubes < self.set.len() as f64 {
+        let found = if cubes < self.set.len() as f64 {
+            let mut found = Vec::new();
             self.set.supports_in(low, high, &mut found);
+            self.set.sorted(found.into_iter().map(|(_, slot)| slot))
         } else {
-            found = self.set.supports_in_wide(low, high);
-        }
-        found.into_iter().map(|(_, slot)| Primitive { set: &self.set, slot }).collect()
+            self.set.supports_in_wide(low, high)
+        };
+        found.into_iter().map(|slot| Primitive { set: &self.set, slot }).collect()
     }
 
-    /// Primitives in the cubic metres from one to another, both included, oldest first: those whose
+    /// Primitives in the cubic metres from one to another, both included, in the order of [`Self::primitives`]: those whose
     /// [`origin`](Sums::origin) lies between the two.
     pub fn primitives_in_blocks(&self, low: [i32; 3], high: [i32; 3]) -> Vec<Primitive<'_>> {
-        self.set.in_blocks(low, high).into_iter().map(|(_, slot)| Primitive { set: &self.set, slot }).collect()
+        self.set.in_blocks(low, high).into_iter().map(|slot| Primitive { set: &self.set, slot }).collect()
     }
 
     /// Bytes held, by part.

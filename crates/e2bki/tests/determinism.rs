@@ -105,7 +105,7 @@ fn contents(map: &e2bki::Mapper) -> Vec<Vec<u64>> {
             let mut bits = vec![p.label() as u64, s.weight.to_bits(), s.range.to_bits()];
             bits.extend(s.origin.map(|v| v as u64));
             bits.extend(s.first.map(f64::to_bits));
-            bits.extend(s.second.map(f64::to_bits));
+            bits.extend(s.second.map(|v| v as u64));
             bits.extend(p.log_evidence().iter().map(|v| v.to_bits()));
             bits
         })

@@ -420,6 +420,7 @@ class FrameReport:
     clusters: int
     gated: int
     folded: int
+    saturated: int
     pruned: int
     merged: int
     primitives: int
@@ -561,7 +562,9 @@ class Map:
     def query_bev(self, points: ArrayLike) -> Beliefs:
         """Beliefs at world positions seen from above: points (N, 2), metres."""
     def primitives(self) -> Primitives:
-        """The Gaussians of the map as arrays, oldest first."""
+        """The Gaussians of the map as arrays: by place and class, or oldest first in maps that are not sums."""
+    def content_hash(self) -> str:
+        """A hash of what the map holds: the same for maps of the same frames in any order, if they are sums."""
     def voxels(self, *, resolution: float | None = None) -> Voxels:
         """Voxels of any side (metres) that hold evidence."""
     def live_voxels(self) -> Voxels:

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use e2bki::primitive::Sums;
+use e2bki::primitive::{LOG_EVIDENCE_QUANTUM, QUANTUM_M2, Sums};
 use e2bki::{Mapper, PrimitiveState};
 
 use super::{npy, written, zip};
@@ -11,7 +11,7 @@ use crate::file::Header;
 
 pub(super) fn write(map: &Mapper, path: &Path) -> Result<()> {
     let (rows, classes) = (map.len(), map.classes().len());
-    let header = Header::of(map, &[]).to_json()?;
+    let header = Header::of(map, &[]).in_file(rows as u64).to_json()?;
     let floats = |get: &dyn Fn(&e2bki::Primitive<'_>, &mut Vec<f64>)| -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut row = Vec::new();
@@ -26,7 +26,7 @@ pub(super) fn write(map: &Mapper, path: &Path) -> Result<()> {
     };
     let entries: Vec<(&str, Vec<u8>)> = vec![
         ("header", npy::array("|u1", header.len(), None, header.into_bytes())),
-        ("id", npy::array("<u8", rows, None, map.primitives().flat_map(|p| p.id().to_le_bytes()))),
+        ("id", npy::array("<u8", rows, None, map.states().flat_map(|state| state.id.to_le_bytes()))),
         ("muted", npy::array("|b1", rows, None, map.primitives().map(|p| u8::from(p.state().muted)))),
         (
             "origin",
@@ -34,7 +34,7 @@ pub(super) fn write(map: &Mapper, path: &Path) -> Result<()> {
         ),
         ("weight", f64s(None, &|p, row| row.push(p.weight()))),
         ("first", f64s(Some(3), &|p, row| row.extend(p.sums().first))),
-        ("second", f64s(Some(6), &|p, row| row.extend(p.sums().second))),
+        ("second", f64s(Some(6), &|p, row| row.extend(p.sums().second.map(|v| v as f64 * QUANTUM_M2)))),
         ("range_sum", f64s(None, &|p, row| row.push(p.sums().range))),
         ("log_evidence", f64s(Some(classes), &|p, row| row.extend(p.log_evidence()))),
         ("mean", f64s(Some(3), &|p, row| row.extend(p.mean()))),
@@ -89,6 +89,17 @@ pub(crate) fn read_npz(path: &Path) -> Result<(Header, Vec<PrimitiveState>)> {
     };
     let (weight, first, second) = (float("weight", 1)?, float("first", 3)?, float("second", 6)?);
     let (range, log_evidence) = (float("range_sum", 1)?, float("log_evidence", classes)?);
+    // Rounded in the archive, and here again, where there are more than 53 bits.
+    let quanta = |name: &str, values: Vec<f64>, quantum: f64| -> Result<Vec<i64>> {
+        let whole = |value: &f64| {
+            let scaled = value / quantum;
+            (scaled.abs() < 9.0e18 && scaled.fract() == 0.0).then_some(scaled as i64)
+        };
+        let all: Option<Vec<i64>> = values.iter().map(whole).collect();
+        all.ok_or_else(|| foreign(format!("array `{name}`: a sum is not a whole number of its quantum, 2^-32")))
+    };
+    let second = quanta("second", second, QUANTUM_M2)?;
+    let log_evidence = quanta("log_evidence", log_evidence, LOG_EVIDENCE_QUANTUM)?;
     let rows = id.len();
     let lengths = [muted.len(), origin.len() / 3, weight.len(), first.len() / 3, second.len() / 6, range.len()];
     if lengths.iter().any(|len| *len != rows) || log_evidence.len() != rows * classes {

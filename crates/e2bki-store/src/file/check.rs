@@ -62,6 +62,10 @@ fn check_folder(path: &Path) -> Result<Checked> {
         let what = format!("its tiles hold {} primitives, the manifest says {}", checked.rows, folder.rows());
         checked.findings.push(Error::Refused(format!("{}: {what}", path.display())));
     }
+    // Tiles of a sum are numbered each by itself.
+    if folder.header().cubes().is_some() {
+        all.iter_mut().zip(0..).for_each(|(state, number)| state.id = number);
+    }
     if let Err(source) = fits(folder.header(), all) {
         checked.findings.push(Error::Contents { path: path.into(), source });
     }

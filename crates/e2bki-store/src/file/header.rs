@@ -117,6 +117,24 @@ impl Header {
         Self { classes, config, frames: map.frames(), next_id: map.next_id(), sources, free_space }
     }
 
+    /// Side of the cubes that tell the primitives of a map apart that is a sum, metres; nothing if it is not one.
+    pub(crate) fn cubes(&self) -> Option<f64> {
+        self.config.not_a_sum().is_none().then_some(self.config.clustering.cell_size)
+    }
+
+    /// The header as it stands in a file of so many primitives. Of a map that is a sum it says nothing of how the map came
+    /// to be: ids are the numbers of rows, and how many threads worked or whether there was a live view is not told.
+    pub(crate) fn in_file(&self, rows: u64) -> Self {
+        let mut header = self.clone();
+        if self.cubes().is_some() {
+            let start = Config::default();
+            header.next_id = rows;
+            header.config.run.threads = start.run.threads;
+            header.config.views.live_voxels = start.views.live_voxels;
+        }
+        header
+    }
+
     pub(crate) fn to_json(&self) -> Result<String> {
         let classes = self.classes.names().iter().zip(self.classes.colors());
         let text = Text {

@@ -33,7 +33,7 @@ pub use recover::{Recovered, recover};
 pub(crate) use tile::tile_of;
 #[cfg(test)]
 pub(crate) use write::save_on;
-pub(crate) use write::{grouped, save_tiles, write_map};
+pub(crate) use write::{grouped, put_in_order, save_tiles, write_map};
 pub use write::{save, save_under, save_with};
 
 /// Four bytes at both ends of a Parquet file.

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::blocks::BlockKey;
-use crate::primitive::{Sums, symmetric_eigen};
+use crate::primitive::{QUANTUM_M, QUANTUM_M2, Sums, symmetric_eigen};
 
 /// Blocks along the side of a chunk.
 const SIDE: i32 = 8;
@@ -17,50 +17,52 @@ const BLOCKS: usize = 512;
 /// The same with a border of one block.
 const WIDE: usize = 10;
 
+/// A metre is 2¹⁶ quanta.
+const METRE_BITS: u32 = 16;
+
 /// Variance that stands for how little a few points tell about the surface, m²: one point alone has none.
 const UNSURE_M2: f64 = 0.05 * 0.05;
 
 /// Shape of a surface: its covariance divided by the largest variance, as xx, yy, zz, xy, xz, yz.
 pub(crate) type Surface = [f32; 6];
 
-/// Number of points, Σx, and Σxxᵀ, about the corner of a block.
+/// Number of points, Σx, and Σxxᵀ, about the corner of a block, in quanta of [`Sums`]: exact, whatever is added.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Moments {
-    weight: f64,
-    first: [f64; 3],
-    second: [f64; 6],
+    weight: i64,
+    first: [i64; 3],
+    second: [i128; 6],
 }
 
 impl Moments {
     /// The same about a corner that is `d` metres away.
-    fn moved(&self, d: [f64; 3]) -> Self {
-        let (m, w) = (&self.first, self.weight);
+    fn moved(&self, d: [i32; 3]) -> Self {
+        let d = d.map(|metres| i64::from(metres) << METRE_BITS);
+        let first = std::array::from_fn(|i| self.first[i] + self.weight * d[i]);
+        let (d, m, w) = (d.map(i128::from), self.first.map(i128::from), i128::from(self.weight));
         let cross = |i: usize, j: usize| d[i] * m[j] + m[i] * d[j] + w * d[i] * d[j];
         let shift = [cross(0, 0), cross(1, 1), cross(2, 2), cross(0, 1), cross(0, 2), cross(1, 2)];
-        Self {
-            weight: w,
-            first: std::array::from_fn(|i| m[i] + w * d[i]),
-            second: std::array::from_fn(|i| self.second[i] + shift[i]),
-        }
+        Self { weight: self.weight, first, second: std::array::from_fn(|i| self.second[i] + shift[i]) }
     }
 
     /// Adds `factor` times other moments about the same corner.
-    fn add(&mut self, other: &Self, factor: f64) {
-        self.weight += factor * other.weight;
+    fn add(&mut self, other: &Self, factor: i32) {
+        self.weight += i64::from(factor) * other.weight;
         for i in 0..3 {
-            self.first[i] += factor * other.first[i];
+            self.first[i] += i64::from(factor) * other.first[i];
         }
         for i in 0..6 {
-            self.second[i] += factor * other.second[i];
+            self.second[i] += i128::from(factor) * other.second[i];
         }
     }
 
     /// Covariance over its largest eigenvalue.
     fn surface(&self) -> Surface {
-        let m = self.first.map(|v| v / self.weight);
+        let weight = self.weight as f64;
+        let m = self.first.map(|v| v as f64 * QUANTUM_M / weight);
         let product = [m[0] * m[0], m[1] * m[1], m[2] * m[2], m[0] * m[1], m[0] * m[2], m[1] * m[2]];
         let covariance: [f64; 6] = std::array::from_fn(|i| {
-            let value = self.second[i] / self.weight - product[i];
+            let value = self.second[i] as f64 * QUANTUM_M2 / weight - product[i];
             if i < 3 { value.max(0.0) + UNSURE_M2 } else { value }
         });
         let (values, _) = symmetric_eigen(covariance);
@@ -84,9 +86,13 @@ impl Pools {
     /// Adds a primitive: where it is in its block, its class, and its sums, which are about the corner of the block.
     pub(crate) fn add(&mut self, local: [f32; 3], label: u16, sums: &Sums) {
         let eighth = eighth_of(local);
-        let added = Moments { weight: sums.weight, first: sums.first, second: sums.second };
+        let added = Moments {
+            weight: sums.weight as i64,
+            first: sums.first.map(|v| (v * (1.0 / QUANTUM_M)) as i64),
+            second: sums.second.map(i128::from),
+        };
         match self.0.iter_mut().find(|pool| pool.eighth == eighth && pool.label == label) {
-            Some(pool) => pool.moments.add(&added, 1.0),
+            Some(pool) => pool.moments.add(&added, 1),
             None => self.0.push(Pool { eighth, label, moments: added }),
         }
     }
@@ -218,7 +224,6 @@ fn pooled(blocks: &[&Pools; 27]) -> BlockSurfaces {
     let mut sums: Vec<Moments> = vec![Moments::default(); own.len()];
     for (number, block) in blocks.iter().enumerate() {
         let offset = [number % 3, number / 3 % 3, number / 9].map(|v| v as i32 - 1);
-        let metres = offset.map(f64::from);
         for pool in &block.0 {
             let theirs: [i32; 3] = std::array::from_fn(|i| 2 * offset[i] + i32::from(pool.eighth >> i & 1));
             // Only what touches an eighth of the block counts.
@@ -226,7 +231,7 @@ fn pooled(blocks: &[&Pools; 27]) -> BlockSurfaces {
             if !touches || own.iter().all(|own| own.label != pool.label) {
                 continue;
             }
-            let moved = pool.moments.moved(metres);
+            let moved = pool.moments.moved(offset);
             // 2 along an axis on which it is level with the eighth, 1 beside it.
             let factor = |eighth: u8| {
                 let along = |i: usize| (2 - (theirs[i] - i32::from(eighth >> i & 1)).abs()).max(0);
@@ -235,7 +240,7 @@ fn pooled(blocks: &[&Pools; 27]) -> BlockSurfaces {
             for (sum, own) in sums.iter_mut().zip(own).filter(|(_, own)| own.label == pool.label) {
                 let factor = factor(own.eighth);
                 if factor > 0 {
-                    sum.add(&moved, f64::from(factor));
+                    sum.add(&moved, factor);
                 }
             }
         }

@@ -58,7 +58,7 @@ impl Mapper {
     /// ```
     pub fn keep_submaps(&mut self, rule: SubmapRule, source: &str) -> Result<()> {
         rule.check()?;
-        if let Some(reason) = self.config().not_a_sum() {
+        if let Some(reason) = self.config().no_submaps() {
             return Err(Error::Unsupported(format!(
                 "submaps cannot be kept: {reason}; what a frame adds must not depend on the rest of the map"
             )));
@@ -176,7 +176,7 @@ impl Mapper {
     /// Gives a map back the submaps that it was saved with. Fails, and leaves the map as it was, if they cannot be of it.
     pub fn restore_submaps(&mut self, submaps: Vec<Submap>, next_id: u32) -> Result<()> {
         let (classes, side) = (self.classes().len(), self.config().clustering.cell_size);
-        if let Some(reason) = self.config().not_a_sum() {
+        if let Some(reason) = self.config().no_submaps() {
             return Err(Error::Unsupported(format!("this map has no submaps: {reason}")));
         }
         let mut kept = Submaps::new(classes, side, SubmapRule::Called, "");
@@ -206,11 +206,11 @@ impl Mapper {
             return Ok(Vec::new());
         }
         let (ours, theirs) = (self.config().clustering.cell_size, other.config().clustering.cell_size);
-        if ours != theirs || other.config().not_a_sum().is_some() {
+        if ours != theirs || other.config().no_submaps().is_some() {
             return Err(Error::Merge(format!(
                 "the first keeps submaps, which the other cannot be: its cubes are {theirs} m wide (the first's {ours} \
                  m){}",
-                other.config().not_a_sum().map_or(String::new(), |reason| format!(", and {reason}"))
+                other.config().no_submaps().map_or(String::new(), |reason| format!(", and {reason}"))
             )));
         }
         match &other.submaps {
