@@ -88,13 +88,39 @@ def kernel(d, length):
     return max(0.0, (2 + np.cos(2 * np.pi * rho)) * (1 - rho) / 3 + np.sin(2 * np.pi * rho) / (2 * np.pi))
 
 
+def surfaces(primitives):
+    """How the surface runs at every primitive: moments of its class in the half-metre cubes around it, 2 : 1 along each axis."""
+    label, mean = primitives["probability"].argmax(axis=1), primitives["mean"]
+    weight, cube = primitives["weight"], np.floor(2 * mean)
+    found = []
+    for j in range(len(mean)):
+        apart = np.clip(2 - np.abs(cube - cube[j]), 0, 2).prod(axis=1)
+        factor = apart * weight * (label == label[j])
+        d = mean - mean[j]
+        first = (factor[:, None] * d).sum(axis=0) / factor.sum()
+        second = (factor[:, None, None] * (primitives["covariance"] + d[:, :, None] * d[:, None, :])).sum(axis=0)
+        shape = second / factor.sum() - np.outer(first, first) + 0.05**2 * np.eye(3)
+        found.append(shape / np.linalg.eigvalsh(shape)[-1])
+    return np.array(found)
+
+
+def distance_on(point, mean, cov, surface, reach, config):
+    """Distance over reach where kernels follow the surface."""
+    across = min(config.reach_across, reach) ** 2
+    support = chi2_3_quantile(config.ellipsoid_mass) * cov + across * np.eye(3) + (reach**2 - across) * surface
+    d = point - mean
+    return float(np.sqrt(d @ np.linalg.solve(support, d)))
+
+
 def posterior(points, primitives, config):
     """alpha, u_sem, u_spa at points from the primitives' moments, probability and uncertainty alone."""
     count, classes = len(points), primitives["probability"].shape[1]
     alpha = np.full((count, classes), config.prior)
     mass, weighted = np.zeros(count), np.zeros(count)
     names = ("mean", "covariance", "probability", "uncertainty", "weight", "range")
-    for mean, cov, p, u, weight, seen_from in zip(*(primitives[name] for name in names)):
+    follows = config.reach == "surface"
+    shapes = surfaces(primitives) if follows else primitives["covariance"]
+    for mean, cov, p, u, weight, seen_from, surface in zip(*(primitives[name] for name in names), shapes):
         # Points of one primitive are not independent, and beams spread with range.
         votes = weight / (1 + config.vote_correlation * (weight - 1))
         spread = 1 + config.reach_growth * min(seen_from / 10, 5)
@@ -103,7 +129,10 @@ def posterior(points, primitives, config):
         # Farther than this from the middle, nothing is left of the kernel.
         near = np.linalg.norm(points - mean, axis=1) <= reach + semi_axes.max()
         for i in np.flatnonzero(near):
-            k = votes * kernel(distance(points[i], mean, semi_axes, axes), reach)
+            if follows:
+                k = votes * kernel(distance_on(points[i], mean, cov, surface, reach, config), 1.0)
+            else:
+                k = votes * kernel(distance(points[i], mean, semi_axes, axes), reach)
             alpha[i] += k * p
             mass[i] += k
             weighted[i] += k * u

@@ -83,6 +83,7 @@ def test_ellipsoids_are_those_of_the_covariances(street):
     "parameters",
     [
         {},
+        {"reach": "uniform"},
         {"length_scale": 0.5, "prior": 0.1, "ellipsoid_mass": 0.5},
         {"doubt": "ignorance", "vote_correlation": 1.0, "reach_growth": 0.0},
     ],

@@ -104,9 +104,9 @@ impl<'a> Primitive<'a> {
         self.set.core(self.slot).surface
     }
 
-    /// Kernel reach ℓβe^{1−u}, longer for what was seen from afar, metres; 0 for a muted primitive.
+    /// Kernel reach ℓβe^{1−u}, longer for what was seen from afar, metres; along the surface where kernels follow it. 0 for a muted primitive.
     pub fn reach(&self) -> f64 {
-        f64::from(self.set.core(self.slot).form.reach)
+        self.set.recipe().reach(self.set.core(self.slot))
     }
 }
 

@@ -53,6 +53,7 @@ class _Parameters(TypedDict, total=False):
     max_extent: float
     kmeans_iterations: int
     correlation: float
+    correlated: Literal["frame", "lifetime"]
     gate: Literal["dynamic", "static", "hybrid", "off"]
     drop_uncertain: float
     max_uncertainty: float
@@ -65,6 +66,8 @@ class _Parameters(TypedDict, total=False):
     merge_radius: float
     length_scale: float
     uncertainty_sensitivity: float
+    reach: Literal["surface", "uniform"]
+    reach_across: float
     reach_growth: float
     prior: float
     vote_correlation: float
@@ -170,6 +173,9 @@ class Config:
     def correlation(self) -> float:
         """Correlation ρ between the errors of a primitive's points: w points count as w/(1+ρ(w-1)) witnesses."""
     @property
+    def correlated(self) -> Literal["frame", "lifetime"]:
+        """Which points of a primitive `correlation` is between."""
+    @property
     def gate(self) -> Literal["dynamic", "static", "hybrid", "off"]:
         """Which primitives of a frame are too uncertain to keep. Paper: U_thr."""
     @property
@@ -205,6 +211,12 @@ class Config:
     @property
     def uncertainty_sensitivity(self) -> float:
         """Scale of the kernel's reach ℓβe^(1-u). Paper: β."""
+    @property
+    def reach(self) -> Literal["surface", "uniform"]:
+        """How far the kernel reaches in each direction."""
+    @property
+    def reach_across(self) -> float:
+        """How far the kernel reaches across a surface, with `reach` = `surface`. Unit: m."""
     @property
     def reach_growth(self) -> float:
         """How much farther the kernel reaches for every 10 m of range, up to 50 m: beams spread."""

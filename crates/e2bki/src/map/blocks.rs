@@ -145,10 +145,13 @@ impl Blocks {
         }
     }
 
-    /// Notes how far the kernel of the record at a position reaches now.
-    pub(crate) fn extend(&mut self, key: BlockKey, position: u32, extent: f32) {
-        if let Some(near) = self.blocks.get_mut(&key).and_then(|block| block.near.get_mut(position as usize)) {
-            near.extent = extent;
+    /// Notes how far kernels reach now: (position of the record, extent).
+    pub(crate) fn extend(&mut self, key: BlockKey, extents: &[(u32, f32)]) {
+        let Some(block) = self.blocks.get_mut(&key) else { return };
+        for (position, extent) in extents {
+            if let Some(near) = block.near.get_mut(*position as usize) {
+                near.extent = *extent;
+            }
         }
     }
 

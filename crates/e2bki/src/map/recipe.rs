@@ -1,6 +1,7 @@
 //! From sums to everything that is derived from them.
 
 use super::slots::Core;
+use super::surfaces::Surface;
 use crate::config::{Config, Distance, Reach, Shape};
 use crate::kernel::{Form, root_of_inverse, sparse_kernel};
 use crate::maths::{exp, mahalanobis_threshold_2d, mahalanobis_threshold_3d};
@@ -60,17 +61,22 @@ impl Recipe {
     }
 
     /// ℓβe^{1−u}, longer for what was seen from afar; 0 for a muted primitive.
-    fn reach(&self, core: &Core) -> f64 {
+    pub(crate) fn reach(&self, core: &Core) -> f64 {
         let spread = 1.0 + self.growth * (0.1 * core.sums.mean_range()).min(crate::config::MOST_SPREAD);
         if core.muted { 0.0 } else { self.reach * exp(1.0 - f64::from(core.uncertainty)) * spread }
     }
 
     /// The kernel of a judged primitive.
     pub(crate) fn form_of(&self, core: &Core) -> Form {
+        self.form_on(core, core.surface)
+    }
+
+    /// The kernel that a judged primitive has on a surface.
+    pub(crate) fn form_on(&self, core: &Core, surface: Surface) -> Form {
         let reach = self.reach(core);
         match self.across.filter(|_| reach > 0.0) {
             Some(across) => {
-                let (support, farthest) = self.support(core, reach, across);
+                let (support, farthest) = self.support(core, surface, reach, across);
                 Form::within(support, farthest)
             }
             None => Form::new(&self.ellipsoid(core), reach, self.distance),
@@ -85,7 +91,7 @@ impl Recipe {
             let d = if self.distance == Distance::Squared { d * d } else { d };
             return if reach > 0.0 { sparse_kernel(d, reach) } else { 0.0 };
         };
-        let u = root_of_inverse(self.support(core, reach, across).0);
+        let u = root_of_inverse(self.support(core, core.surface, reach, across).0);
         let d: [f64; 3] = std::array::from_fn(|i| x[i] - core.mean[i]);
         let squared: f64 = u.iter().map(|row| (row[0] * d[0] + row[1] * d[1] + row[2] * d[2]).powi(2)).sum();
         sparse_kernel(squared.sqrt(), 1.0)
@@ -93,14 +99,14 @@ impl Recipe {
 
     /// Support of a kernel that follows the surface: the primitive's own ellipsoid, widened by `across` everywhere and
     /// along the surface by what it takes to `reach`. Also how far it reaches at most, metres.
-    fn support(&self, core: &Core, reach: f64, across: f64) -> ([f64; 6], f64) {
+    fn support(&self, core: &Core, surface: Surface, reach: f64, across: f64) -> ([f64; 6], f64) {
         let across = across.min(reach);
         let (least, more) = (across * across, reach * reach - across * across);
         let own = match self.shape {
             Shape::Point => [0.0; 6],
             Shape::Ellipsoid | Shape::Sphere => core.sums.covariance().map(|v| self.tau * v),
         };
-        let surface = core.surface.map(f64::from);
+        let surface = surface.map(f64::from);
         let surface = match self.shape {
             Shape::Ellipsoid => surface,
             Shape::Sphere | Shape::Point => {

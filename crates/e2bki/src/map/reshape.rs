@@ -5,7 +5,6 @@ use rayon::prelude::*;
 use super::aabb::{Aabb, Stale, StaleOfOne, Support};
 use super::blocks::BlockKey;
 use super::set::{PrimitiveSet, extent_of};
-use super::slots::Core;
 use super::surfaces::{BlockSurfaces, Pools, Surface};
 use crate::kernel::Form;
 
@@ -35,9 +34,8 @@ impl PrimitiveSet {
         // Kernel values that views remember belong to a version.
         self.stamp = self.stamp.wrapping_add(1);
         for Change { block, reshaped, small, large } in changes {
-            for Reshaped { slot, surface, form } in reshaped {
-                self.give(block, slot, surface, form);
-            }
+            let extents: Vec<(u32, f32)> = reshaped.into_iter().map(|reshaped| self.give(reshaped)).collect();
+            self.blocks.extend(block, &extents);
             stale.boxes.extend(small);
             stale.supports.extend(large);
             stale.reshaped.push((block, small));
@@ -61,7 +59,7 @@ impl PrimitiveSet {
             let Some(surface) = surfaces.at(near.local, near.label).filter(|surface| *surface != core.surface) else {
                 continue;
             };
-            let form = self.recipe.form_of(&Core { surface, ..core.clone() });
+            let form = self.recipe.form_on(core, surface);
             stale = stale.and(Support::of(core));
             if form.reach > 0.0 {
                 stale = stale.and(Some(Support { mean: core.mean, form }));
@@ -72,8 +70,8 @@ impl PrimitiveSet {
         (!reshaped.is_empty()).then_some(Change { block, reshaped, small, large })
     }
 
-    /// Gives a primitive a kernel, and lets the index follow.
-    fn give(&mut self, block: BlockKey, slot: u32, surface: Surface, form: Form) {
+    /// Gives a primitive a kernel; returns where its block has its record, and how far the kernel reaches.
+    fn give(&mut self, Reshaped { slot, surface, form }: Reshaped) -> (u32, f32) {
         let version = self.stamp;
         let core = self.slots.core_mut(slot);
         let before = core.form.half_box;
@@ -82,6 +80,6 @@ impl PrimitiveSet {
         self.large.remove(slot, mean, before);
         self.large.insert(slot, mean, form.half_box);
         self.small_reach = self.small_reach.max(extent);
-        self.blocks.extend(block, position, extent);
+        (position, extent)
     }
 }

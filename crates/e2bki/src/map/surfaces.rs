@@ -35,19 +35,24 @@ struct Moments {
 }
 
 impl Moments {
-    /// Adds `factor` times other moments about a corner that is `d` metres away.
-    fn add(&mut self, other: &Self, factor: i64, d: [i32; 3]) {
+    /// The same about a corner that is `d` metres away.
+    fn moved(&self, d: [i32; 3]) -> Self {
         let d = d.map(|metres| i64::from(metres) << METRE_BITS);
-        self.weight += factor * other.weight;
-        for i in 0..3 {
-            self.first[i] += factor * (other.first[i] + other.weight * d[i]);
-        }
-        let (factor, d, m, w) =
-            (i128::from(factor), d.map(i128::from), other.first.map(i128::from), i128::from(other.weight));
+        let first = std::array::from_fn(|i| self.first[i] + self.weight * d[i]);
+        let (d, m, w) = (d.map(i128::from), self.first.map(i128::from), i128::from(self.weight));
         let cross = |i: usize, j: usize| d[i] * m[j] + m[i] * d[j] + w * d[i] * d[j];
         let shift = [cross(0, 0), cross(1, 1), cross(2, 2), cross(0, 1), cross(0, 2), cross(1, 2)];
+        Self { weight: self.weight, first, second: std::array::from_fn(|i| self.second[i] + shift[i]) }
+    }
+
+    /// Adds `factor` times other moments about the same corner.
+    fn add(&mut self, other: &Self, factor: i32) {
+        self.weight += i64::from(factor) * other.weight;
+        for i in 0..3 {
+            self.first[i] += i64::from(factor) * other.first[i];
+        }
         for i in 0..6 {
-            self.second[i] += factor * (other.second[i] + shift[i]);
+            self.second[i] += i128::from(factor) * other.second[i];
         }
     }
 
@@ -87,7 +92,7 @@ impl Pools {
             second: sums.second.map(i128::from),
         };
         match self.0.iter_mut().find(|pool| pool.eighth == eighth && pool.label == label) {
-            Some(pool) => pool.moments.add(&added, 1, [0; 3]),
+            Some(pool) => pool.moments.add(&added, 1),
             None => self.0.push(Pool { eighth, label, moments: added }),
         }
     }
@@ -145,7 +150,8 @@ impl Surfaces {
             chunk.changed[number] = true;
             changed.push((key, number));
             // The block itself and those that touch it, by the corners of the cube that they make.
-            for corner in 0..8 {
+            let inside = block.0.iter().all(|v| (1..SIDE - 1).contains(&v.rem_euclid(SIDE)));
+            for corner in 0..if inside { 1 } else { 8 } {
                 let at = std::array::from_fn(|i| block.0[i].saturating_add(if corner >> i & 1 == 1 { 1 } else { -1 }));
                 near.insert(chunk_of(BlockKey(at)).0);
             }
@@ -153,9 +159,11 @@ impl Surfaces {
         let near: Vec<BlockKey> = near.into_iter().filter(|key| self.chunks.contains_key(key)).collect();
         let mut all: Vec<(BlockKey, BlockSurfaces)> = near.par_iter().flat_map_iter(|key| self.around(*key)).collect();
         all.par_sort_unstable_by_key(|(block, _)| *block);
-        for (key, number) in changed {
+        changed.sort_unstable();
+        for of_chunk in changed.chunk_by(|a, b| a.0 == b.0) {
+            let key = of_chunk[0].0;
             if let Some(chunk) = self.chunks.get_mut(&key) {
-                chunk.changed[number] = false;
+                of_chunk.iter().for_each(|(_, number)| chunk.changed[*number] = false);
                 if chunk.pools.iter().all(|pools| pools.0.is_empty()) {
                     self.chunks.remove(&key);
                 }
@@ -218,19 +226,21 @@ fn pooled(blocks: &[&Pools; 27]) -> BlockSurfaces {
         let offset = [number % 3, number / 3 % 3, number / 9].map(|v| v as i32 - 1);
         for pool in &block.0 {
             let theirs: [i32; 3] = std::array::from_fn(|i| 2 * offset[i] + i32::from(pool.eighth >> i & 1));
-            // Only what touches the eighth counts: 2 along an axis on which it is level with it, 1 beside it.
+            // Only what touches an eighth of the block counts.
+            let touches = theirs.iter().all(|v| (-1..=2).contains(v));
+            if !touches || own.iter().all(|own| own.label != pool.label) {
+                continue;
+            }
+            let moved = pool.moments.moved(offset);
+            // 2 along an axis on which it is level with the eighth, 1 beside it.
             let factor = |eighth: u8| {
-                let along = |i: usize| match (theirs[i] - i32::from(eighth >> i & 1)).abs() {
-                    0 => 2,
-                    1 => 1,
-                    _ => 0,
-                };
+                let along = |i: usize| (2 - (theirs[i] - i32::from(eighth >> i & 1)).abs()).max(0);
                 along(0) * along(1) * along(2)
             };
             for (sum, own) in sums.iter_mut().zip(own).filter(|(_, own)| own.label == pool.label) {
                 let factor = factor(own.eighth);
                 if factor > 0 {
-                    sum.add(&pool.moments, factor, offset);
+                    sum.add(&moved, factor);
                 }
             }
         }

@@ -44,6 +44,11 @@ pub(crate) fn kernel_of(map: &Mapper, p: &Primitive<'_>, surface: [f64; 6], x: [
     let flat = |m: [f64; 6]| if planar { [m[0], m[1], 0.0, m[3], 0.0, 0.0] } else { m };
     let (mean, covariance) = (p.mean(), flat(p.covariance()));
     let mean = if planar { [mean[0], mean[1], 0.0] } else { mean };
+    // Surely beyond the ellipsoid of any mass up to 99 %, and beyond the reach.
+    let away = (0..3).map(|i| (x[i] - mean[i]).powi(2)).sum::<f64>().sqrt();
+    if away > reach + (12.0 * (covariance[0] + covariance[1] + covariance[2] + 3e-4)).sqrt() {
+        return 0.0;
+    }
     let tau = if planar {
         e2bki::maths::mahalanobis_threshold_2d(kernel.ellipsoid_mass)
     } else {
