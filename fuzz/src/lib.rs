@@ -2,6 +2,7 @@
 //!
 //! `scripts/fuzz.sh` runs them with libFuzzer; `tests/corpus.rs` runs what is kept in `corpus/` as ordinary tests.
 
+mod folders;
 mod maps;
 mod parsers;
 mod reseal;
@@ -27,7 +28,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 19] = [
     Target { name: "points", run: parsers::points, multiple: 8 },
     Target { name: "labels", run: parsers::labels, multiple: 8 },
     Target { name: "npy", run: parsers::npy, multiple: 64 },
@@ -47,6 +48,9 @@ pub const TARGETS: [Target; 17] = [
     Target { name: "npz", run: maps::npz, multiple: 2000 },
     Target { name: "map_file", run: maps::file, multiple: 2000 },
     Target { name: "map_resealed", run: maps::resealed, multiple: 20_000 },
+    // A byte is a step, and what a step saves is read again.
+    Target { name: "map_folder", run: folders::operations, multiple: 1 << 20 },
+    Target { name: "requests", run: e2bki_view::parse_untrusted, multiple: 200 },
 ];
 
 /// The target of that name.

@@ -334,9 +334,15 @@ impl Scene {
     }
 }
 
-/// The states of all primitives that reach into a tile. `heights` is the range of means in the tile and its neighbours: the
+/// The states of all primitives that beliefs in a tile depend on. `heights` is the range of means in the tile and its neighbours: the
 /// search is by bounding box, so a primitive that reaches in from the side is found at the height of its mean.
 pub(crate) fn states_in(map: &Mapper, tile: Tile, heights: [f64; 2]) -> Vec<PrimitiveState> {
     let (low, high) = tile.bounds(heights);
-    map.primitives_reaching(low, high).iter().map(e2bki::Primitive::state).collect()
+    // Kernels may depend on primitives around: then all are wanted whose kernels, or those beside them, may reach in.
+    let margin = map.config().longest_influence() - map.config().longest_reach();
+    let margin = if margin > 0.0 { map.config().longest_influence() } else { 0.0 };
+    map.primitives_reaching(low.map(|v| v - margin), high.map(|v| v + margin))
+        .iter()
+        .map(e2bki::Primitive::state)
+        .collect()
 }

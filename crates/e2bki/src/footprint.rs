@@ -1,6 +1,6 @@
 //! What a frame can have to do with: for a map of which only a part is in memory.
 
-use crate::config::Config;
+use crate::config::{Config, POOLED_M, Reach};
 use crate::input::Frame;
 use crate::mapper::Mapper;
 use crate::pose::WORLD_LIMIT_M;
@@ -39,5 +39,7 @@ fn margin(config: &Config) -> f64 {
     } else {
         0.0
     };
-    cubes + refined
+    // Kernels follow the surface that primitives around them form, and those of primitives around fresh ones change.
+    let pooled = if config.kernel.reach == Reach::Surface { 2.0 * POOLED_M } else { 0.0 };
+    cubes + refined + pooled
 }

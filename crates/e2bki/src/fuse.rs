@@ -3,20 +3,20 @@
 use rayon::prelude::*;
 
 use crate::cluster::Clusters;
+use crate::config::Config;
 use crate::input::EvidentialPoints;
 use crate::kernel::Form;
 use crate::map::{Batch, Core};
 use crate::pose::Pose;
-use crate::primitive::{AT_ONCE, Sums, block_of, log_evidence_of_odds, quanta_of};
+use crate::primitive::{
+    AT_ONCE, Sums, block_of, log_evidence_of, log_evidence_of_odds, quanta_of, rounded_evidence, witnesses_per_point,
+};
 
 /// Primitives of a frame, one per cluster, with their opinions.
-pub(crate) fn fuse(
-    points: &EvidentialPoints,
-    clusters: &Clusters,
-    world_from_sensor: &Pose,
-    correlation: f64,
-) -> Batch {
+pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_sensor: &Pose, config: &Config) -> Batch {
     let classes = points.classes;
+    let (lifetime, of_frame) =
+        (config.lifetime_correlation(), config.fusion.correlation - config.lifetime_correlation());
     let mut log_evidence = vec![0_i64; clusters.len() * classes];
     let mut probability = vec![0.0; clusters.len() * classes];
     let cores = (0..clusters.len())
@@ -44,9 +44,15 @@ pub(crate) fn fuse(
                 let row = log_evidence.iter_mut().zip(&*scratch);
                 row.for_each(|(sum, value)| *sum = sum.saturating_add(quanta_of(*value)));
             }
+            if of_frame > 0.0 {
+                // What the points of this frame are worth together, rounded to the grid of all sums.
+                let factor = witnesses_per_point(members.len() as f64, of_frame);
+                let worth = |value: i64| quanta_of(rounded_evidence(log_evidence_of(value) * factor));
+                log_evidence.iter_mut().for_each(|value| *value = worth(*value));
+            }
             sums.settle();
             let mut core = Core::of_sums(sums);
-            core.judge(log_evidence, correlation, probability);
+            core.judge(log_evidence, lifetime, probability);
             core
         })
         .collect();
@@ -73,6 +79,7 @@ impl Core {
             sums,
             mean: sums.mean(),
             form: Form::default(),
+            surface: [0.0; 6],
             plausible: u64::MAX,
             uncertainty: 1.0,
             ln_uncertainty: 0.0,

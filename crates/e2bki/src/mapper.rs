@@ -14,7 +14,7 @@ use crate::prepare::Prepared;
 use crate::refine::refine;
 use crate::submaps::Submaps;
 use crate::timings::timed;
-use crate::view::{Accumulated, LiveGrid, Terms, Work};
+use crate::view::{Accumulated, LiveGrid, LiveView, Terms, Work};
 
 /// More threads than this bring nothing but their stacks: a few for each processor, and enough everywhere to try things out.
 fn most_threads() -> usize {
@@ -47,7 +47,7 @@ pub struct Mapper {
     config: Config,
     pub(crate) terms: Terms,
     pub(crate) set: PrimitiveSet,
-    pub(crate) live: Option<LiveGrid>,
+    pub(crate) live: Option<LiveView>,
     pub(crate) accumulated: Option<Accumulated>,
     pub(crate) frames: u64,
     pub(crate) log: ChangeLog,
@@ -64,7 +64,8 @@ impl Mapper {
         config.check_classes(classes.len())?;
         let terms = Terms::new(classes.len(), &config);
         let live = (config.views.live_voxels && config.views.posterior == Posterior::Refined)
-            .then(|| LiveGrid::new(config.views.resolution, terms, config.kernel.distance));
+            .then(|| LiveGrid::new(config.views.resolution, terms, config.kernel.distance))
+            .map(|grid| LiveView::new(grid, config.views.update));
         let accumulated = (config.views.posterior == Posterior::Accumulate)
             .then(|| Accumulated::new(config.views.resolution, terms, config.kernel.distance));
         let pool = match config.run.threads {
@@ -184,7 +185,7 @@ impl Mapper {
         let stale = self.set.take_stale();
         self.log.note(&stale);
         if let Some(live) = &mut self.live {
-            return live.refresh(&self.set, &stale);
+            return live.note(&self.set, stale);
         }
         match (&mut self.accumulated, frame) {
             (Some(accumulated), Some((batch, rows))) => {
@@ -254,7 +255,7 @@ impl Mapper {
     /// some 200 bytes per primitive near the robot. No result depends on it.
     pub fn remember_kernels(&mut self, remember: bool) {
         if let Some(live) = &mut self.live {
-            live.remembers = remember;
+            live.remember_kernels(remember);
         }
     }
 

@@ -87,6 +87,17 @@ impl<'a> Primitive<'a> {
         f64::from(self.set.recipe().votes(self.set.core(self.slot)))
     }
 
+    /// Kernel at a place, from 0 to 1: how much of its evidence counts there.
+    pub fn kernel(&self, at: [f64; 3]) -> f64 {
+        self.set.recipe().kernel_at(self.set.core(self.slot), at)
+    }
+
+    /// How the surface runs that it is a part of: the covariance of its class around it divided by the largest variance,
+    /// as xx, yy, zz, xy, xz, yz; zero unless kernels follow surfaces.
+    pub fn surface(&self) -> [f32; 6] {
+        self.set.core(self.slot).surface
+    }
+
     /// Kernel reach ℓβe^{1−u}, longer for what was seen from afar, metres; 0 for a muted primitive.
     pub fn reach(&self) -> f64 {
         f64::from(self.set.core(self.slot).form.reach)
@@ -150,10 +161,11 @@ impl Mapper {
     }
 
     /// Voxels of the live view that hold evidence, in a fixed order; none if the live view is off. Those in space known to
-    /// be free are left out.
+    /// be free are left out. What changed since somebody last looked is computed first (see `views.update`).
     pub fn live_voxels(&self) -> impl Iterator<Item = LiveVoxel> {
         let existence = self.existence();
-        self.live.iter().flat_map(|live| live.iter()).filter(move |voxel| match (&existence, voxel.belief.label()) {
+        let voxels = self.live.as_ref().map_or_else(Vec::new, |live| self.run(|| live.voxels(&self.set)));
+        voxels.into_iter().filter(move |voxel| match (&existence, voxel.belief.label()) {
             (Some(existence), Some(label)) => !existence.is_gone(voxel.center, label),
             _ => true,
         })
@@ -161,7 +173,7 @@ impl Mapper {
 
     /// Number of voxels in the live view.
     pub fn live_voxel_count(&self) -> usize {
-        self.live.as_ref().map_or(0, |live| live.len())
+        self.live.as_ref().map_or(0, |live| self.run(|| live.len(&self.set)))
     }
 
     /// Voxels of any side that hold evidence, with all classes. With an accumulated posterior, its own voxels only.

@@ -204,7 +204,7 @@ impl Mapper {
             let mut batch = Batch { cores: part.par_iter().map(core).collect(), ..Batch::default() };
             batch.log_evidence.reserve_exact(part.len() * classes);
             part.iter().for_each(|state| batch.log_evidence.extend_from_slice(&state.log_evidence));
-            batch.judge(classes, self.config().fusion.correlation);
+            batch.judge(classes, self.config().lifetime_correlation());
             put_back(&mut self.set, &batch)?;
         }
         Ok(())

@@ -715,6 +715,33 @@ def merge_files(
 ) -> Merged:
     """Merges map files by class name into one file."""
 
+def fleet_init(store: str, like: _Path) -> None:
+    """See `e2bki.fleet.init`."""
+
+def fleet_add(store: str, run: str, path: _Path, key: str | None = None) -> str:
+    """See `e2bki.fleet.add`."""
+
+def fleet_plan(store: str) -> list[tuple[tuple[int, int], bool]]:
+    """See `e2bki.fleet.plan`."""
+
+def fleet_reduce(store: str, tiles: Sequence[tuple[int, int]]) -> int:
+    """See `e2bki.fleet.reduce`."""
+
+def fleet_commit(store: str, again: Sequence[str]) -> str:
+    """See `e2bki.fleet.commit`."""
+
+def fleet_remove(store: str, run: str, reason: str, purge: bool) -> str:
+    """See `e2bki.fleet.remove`."""
+
+def fleet_verify(store: str, remake: bool) -> list[str]:
+    """See `e2bki.fleet.verify`."""
+
+def fleet_export(store: str, out: _Path, manifest: int | None = None) -> None:
+    """See `e2bki.fleet.export`."""
+
+def fleet_status(store: str) -> str:
+    """See `e2bki.fleet.status`."""
+
 class Baseline:
     """A method to compare with; see the classes of `e2bki.baselines`."""
 

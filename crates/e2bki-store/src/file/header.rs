@@ -10,7 +10,7 @@ use crate::FORMAT_VERSION;
 use crate::error::{Error, Result};
 
 /// Side of a tile, metres: a tile is a square of the ground with everything above and below it.
-pub(crate) const TILE_M: i32 = 32;
+pub const TILE_M: i32 = 32;
 
 /// Magic that identifies our files among all Parquet files.
 const FORMAT: &str = "e2bki map";
@@ -182,7 +182,7 @@ impl Header {
         let classes = ClassSet::new(text.classes.into_iter().map(|class| (class.name, class.color)))
             .and_then(|classes| classes.with_movable(&movable))
             .map_err(Error::contents(path))?;
-        let config = Config::from_toml(&text.config).map_err(Error::contents(path))?;
+        let config = Config::from_flat_toml(&text.config).map_err(Error::contents(path))?;
         Ok(Self {
             classes,
             config,

@@ -60,6 +60,11 @@ impl MapFile {
         Self::new(Box::new(Cursor::new(bytes)), name.as_ref())
     }
 
+    /// A map file that is read from elsewhere, a part at a time; `name` stands for it in messages.
+    pub fn of_source(source: impl Read + Seek + Send + 'static, name: impl AsRef<Path>) -> Result<Self> {
+        Self::new(Box::new(source), name.as_ref())
+    }
+
     fn new(mut source: Box<dyn Source>, path: &Path) -> Result<Self> {
         let len = source.seek(SeekFrom::End(0)).map_err(Error::io("read", path))?;
         let mut bytes = Bytes { source: &mut *source, path, len };

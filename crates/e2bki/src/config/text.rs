@@ -1,7 +1,7 @@
 //! Configuration files: TOML in, commented TOML out.
 
 use super::field::{Field, Kind};
-use super::{Config, Confusion, PRESETS, fields, records};
+use super::{Config, Confusion, PRESETS, Reach, fields, records};
 use crate::error::{Error, Result};
 
 impl Config {
@@ -71,8 +71,23 @@ impl Config {
     /// the first version of the format did not have is written only where it differs from what it starts as.
     pub fn to_flat_toml(&self) -> String {
         let start = Self::default();
-        let written = |field: &&Field| field.record != "free_space" || field.value(self) != field.value(&start);
+        let written = |field: &&Field| match field.key {
+            "fusion.correlated" => field.value(self) != field.value(&start),
+            "kernel.reach" => self.kernel.reach != Reach::Uniform,
+            "kernel.reach_across" => self.kernel.reach != Reach::Uniform || field.value(self) != field.value(&start),
+            _ => field.record != "free_space" || field.value(self) != field.value(&start),
+        };
         fields().iter().filter(written).map(|field| format!("{} = {}\n", field.flat, field.value(self))).collect()
+    }
+
+    /// Reads what [`Self::to_flat_toml`] wrote. Files that do not say how far kernels reach in each direction are from when
+    /// they reached as far in all of them.
+    pub fn from_flat_toml(text: &str) -> Result<Self> {
+        let mut config = Self::from_toml(text)?;
+        if text.parse::<toml::Table>().is_ok_and(|table| !table.contains_key("reach")) {
+            config.kernel.reach = Reach::Uniform;
+        }
+        Ok(config)
     }
 
     /// Sets a parameter that no other line of the file has set.
@@ -156,7 +171,7 @@ mod tests {
             let config = Config::preset(name).unwrap();
             config.check().unwrap();
             assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
-            assert_eq!(Config::from_toml(&config.to_flat_toml()).unwrap(), config);
+            assert_eq!(Config::from_flat_toml(&config.to_flat_toml()).unwrap(), config);
         }
         assert_eq!(Config::from_toml("preset = \"paper-rellis\"").unwrap().clustering.clusters, 256);
         assert_eq!(Config::preset("paper-urban").unwrap().clustering.clusters, 1024);

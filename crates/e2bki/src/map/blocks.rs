@@ -140,6 +140,13 @@ impl Blocks {
         }
     }
 
+    /// Notes how far the kernel of the record at a position reaches now.
+    pub(crate) fn extend(&mut self, key: BlockKey, position: u32, extent: f32) {
+        if let Some(near) = self.blocks.get_mut(&key).and_then(|block| block.near.get_mut(position as usize)) {
+            near.extent = extent;
+        }
+    }
+
     /// Forgets which blocks are fresh, before records of a new stamp come.
     pub(crate) fn begin(&mut self) {
         self.fresh.clear();
@@ -183,6 +190,7 @@ impl Blocks {
             boxes: touched.iter().filter_map(|(_, stale)| *stale).collect(),
             supports: std::mem::take(&mut self.stale_large),
             touched,
+            reshaped: Vec::new(),
         }
     }
 

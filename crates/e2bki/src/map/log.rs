@@ -93,6 +93,10 @@ impl ChangeLog {
             let span = bounds.as_ref().map_or(Span::NOTHING, |bounds| Span::of(*block, bounds));
             self.touch(*block, span, primitives);
         }
+        for (block, bounds) in &stale.reshaped {
+            let span = bounds.as_ref().map_or(Span::NOTHING, |bounds| Span::of(*block, bounds));
+            self.touch(*block, span, false);
+        }
         for support in &stale.supports {
             let block = BlockKey(block_of(support.mean));
             self.touch(block, Span::of(block, &support.bounds()), false);

@@ -6,8 +6,10 @@ mod large;
 mod log;
 mod order;
 mod recipe;
+mod reshape;
 mod set;
 mod slots;
+mod surfaces;
 
 pub(crate) use aabb::{Aabb, Stale, Support};
 pub(crate) use blocks::{Block, BlockKey, Near, cube};

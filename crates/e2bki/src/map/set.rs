@@ -8,23 +8,25 @@ use super::large::{Large, SMALL_M};
 use super::order::Rank;
 use super::recipe::Recipe;
 use super::slots::{Batch, Core, Slots};
+use super::surfaces::{Surface, Surfaces};
 use crate::primitive::{MANY_QUANTA, Sums, block_of, checked_sum};
 
 /// All primitives of a map.
 #[derive(Debug, Clone)]
 pub(crate) struct PrimitiveSet {
-    recipe: Recipe,
+    pub(super) recipe: Recipe,
     /// Side of the cubes that tell primitives apart, metres, if the map is a sum.
     cubes: Option<f64>,
-    slots: Slots,
-    blocks: Blocks,
-    large: Large,
+    pub(super) slots: Slots,
+    pub(super) blocks: Blocks,
+    pub(super) large: Large,
+    pub(super) surfaces: Surfaces,
     /// Largest half box among the small primitives so far: how far beyond its own block a search must look.
-    small_reach: f32,
+    pub(super) small_reach: f32,
     /// Largest mean range so far, metres.
     farthest: f32,
     /// Number of the change in progress.
-    stamp: u32,
+    pub(super) stamp: u32,
     next_id: u64,
     /// Whether some primitive has so much in it that more must be added with a look at what is exact.
     has_many: bool,
@@ -38,6 +40,7 @@ impl PrimitiveSet {
             slots: Slots::new(classes),
             blocks: Blocks::default(),
             large: Large::default(),
+            surfaces: Surfaces::default(),
             small_reach: 0.0,
             farthest: 0.0,
             stamp: 0,
@@ -322,19 +325,23 @@ impl PrimitiveSet {
 
     /// A judged copy of all primitives, in order.
     pub(crate) fn to_batch(&self) -> Batch {
-        self.copied(|sums| *sums)
+        self.copied(|core| (core.sums, core.surface))
     }
 
     /// A judged copy of all primitives without their height, in order.
     pub(crate) fn to_flat_batch(&self) -> Batch {
-        self.copied(Sums::flattened)
+        self.copied(|core| {
+            let [xx, yy, _, xy, ..] = core.surface;
+            (core.sums.flattened(), [xx, yy, 0.0, xy, 0.0, 0.0])
+        })
     }
 
-    fn copied(&self, change: impl Fn(&Sums) -> Sums) -> Batch {
+    fn copied(&self, change: impl Fn(&Core) -> (Sums, Surface)) -> Batch {
         let mut batch = Batch::default();
         for slot in self.in_order() {
             let old = self.core(slot);
-            batch.cores.push(Core { muted: old.muted, ..Core::of_sums(change(&old.sums)) });
+            let (sums, surface) = change(old);
+            batch.cores.push(Core { muted: old.muted, surface, ..Core::of_sums(sums) });
             batch.log_evidence.extend_from_slice(self.log_evidence(slot));
         }
         batch.judge(self.slots.classes(), self.recipe.correlation);
@@ -352,9 +359,13 @@ impl PrimitiveSet {
         all
     }
 
-    /// Takes where views are out of date.
+    /// Takes where views are out of date, with kernels as the primitives around them make them now.
     pub(crate) fn take_stale(&mut self) -> Stale {
-        self.blocks.take_stale()
+        let mut stale = self.blocks.take_stale();
+        if self.recipe.follows() {
+            self.reshape(&mut stale);
+        }
+        stale
     }
 
     /// Primitives in the blocks from one to another, both included, in order.
@@ -407,7 +418,7 @@ impl PrimitiveSet {
     }
 
     pub(crate) fn byte_size(&self) -> (usize, usize) {
-        (self.slots.byte_size(), self.blocks.byte_size() + self.large.byte_size())
+        (self.slots.byte_size(), self.blocks.byte_size() + self.large.byte_size() + self.surfaces.byte_size())
     }
 }
 
@@ -434,11 +445,16 @@ fn near_of(core: &Core, slot: u32, stamp: u32) -> Near {
     Near {
         local: std::array::from_fn(|i| (core.mean[i] - f64::from(block[i])) as f32),
         range: core.sums.mean_range() as f32,
-        extent: if core.is_small() && core.form.reach > 0.0 { longest(core.form.half_box) } else { 0.0 },
+        extent: extent_of(core),
         slot,
         stamp,
         label: core.label,
     }
+}
+
+/// How far the kernel reaches, as the short records have it.
+pub(super) fn extent_of(core: &Core) -> f32 {
+    if core.is_small() && core.form.reach > 0.0 { longest(core.form.half_box) } else { 0.0 }
 }
 
 fn longest([x, y, z]: [f32; 3]) -> f32 {

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::aabb::Support;
 use super::blocks::BlockKey;
+use super::surfaces::Surface;
 use crate::kernel::Form;
 use crate::prefetch::prefetch;
 use crate::primitive::Sums;
@@ -25,6 +26,8 @@ pub(crate) struct Core {
     pub(crate) order: u64,
     pub(crate) mean: [f64; 3],
     pub(crate) form: Form,
+    /// How the surface runs that it is a part of; see `surfaces.rs`.
+    pub(crate) surface: Surface,
     /// Bit c of every class with p_c not clearly below 1/C; all bits if there are more than 64 classes.
     pub(crate) plausible: u64,
     pub(crate) uncertainty: f32,

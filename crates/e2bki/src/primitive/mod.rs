@@ -6,7 +6,9 @@ mod shape;
 mod sums;
 
 pub use eigen::symmetric_eigen;
-pub use semantics::{LOG_EVIDENCE_QUANTUM, Opinion, log_evidence_of_odds, opinion_of, quanta_of, witnesses_per_point};
+pub use semantics::{
+    LOG_EVIDENCE_QUANTUM, Opinion, log_evidence_of_odds, opinion_of, quanta_of, rounded_evidence, witnesses_per_point,
+};
 pub(crate) use semantics::{checked_sum, log_evidence_of};
 pub use shape::{EIGENVALUE_FLOOR_M2, Ellipsoid};
 pub(crate) use sums::{AT_ONCE, MANY_QUANTA, MOST_QUANTA};

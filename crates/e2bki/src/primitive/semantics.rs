@@ -26,8 +26,13 @@ pub struct Opinion {
 /// Odds must be finite and not negative, as those of checked input are.
 #[inline(always)]
 pub fn log_evidence_of_odds(odds: f32) -> f64 {
+    rounded_evidence(ln_of_normal(1.0 + f64::from(odds)))
+}
+
+/// Log-evidence rounded to the quantum of the sums.
+#[inline(always)]
+pub fn rounded_evidence(value: f64) -> f64 {
     const WHOLE: f64 = 6_755_399_441_055_744.0;
-    let value = ln_of_normal(1.0 + f64::from(odds));
     ((value * (1.0 / QUANTUM) + WHOLE) - WHOLE) * QUANTUM
 }
 
