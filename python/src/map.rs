@@ -232,12 +232,13 @@ impl PyMap {
         Ok(())
     }
 
-    /// export(path, *, format=None, resolution=None, costs=None, max_uncertainty=1.0) -> list[pathlib.Path]
+    /// export(path, *, format=None, resolution=None, costs=None, max_uncertainty=1.0, gone=False) -> list[pathlib.Path]
     ///
     /// Writes the map in the format of another program; returns the files written. format: see `e2bki.EXPORTS`, told
     /// from the ending if not given; resolution: side of voxels and cells, metres; costs: {class: 0 … 100} and
-    /// max_uncertainty: for cost grids.
-    #[pyo3(signature = (path, *, format = None, resolution = None, costs = None, max_uncertainty = 1.0))]
+    /// max_uncertainty: for cost grids; gone: also what was seen through since and is no longer there.
+    #[pyo3(signature = (path, *, format = None, resolution = None, costs = None, max_uncertainty = 1.0, gone = false))]
+    #[allow(clippy::too_many_arguments)]
     fn export(
         &self,
         py: Python<'_>,
@@ -246,6 +247,7 @@ impl PyMap {
         resolution: Option<f64>,
         costs: Option<&Bound<'_, PyDict>>,
         max_uncertainty: f64,
+        gone: bool,
     ) -> Result<Vec<PathBuf>> {
         let format = match format {
             Some(name) => Format::by_name(name)?,
@@ -255,7 +257,7 @@ impl PyMap {
         for (name, cost) in costs.into_iter().flat_map(|costs| costs.iter()) {
             table.add(&format!("{name}={cost}"))?;
         }
-        let options = ExportOptions { resolution, costs: table, max_uncertainty };
+        let options = ExportOptions { resolution, costs: table, max_uncertainty, gone };
         Ok(self.read(py, |map| e2bki_store::export(map, format, path, &options))??)
     }
 

@@ -20,6 +20,7 @@ mod error;
 mod export;
 mod file;
 mod folder;
+mod free_tiles;
 mod lock;
 mod merge;
 #[cfg(test)]

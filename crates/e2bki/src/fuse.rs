@@ -47,8 +47,9 @@ pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_se
             if of_frame > 0.0 {
                 // What the points of this frame are worth together, rounded to the grid of all sums.
                 let factor = witnesses_per_point(members.len() as f64, of_frame);
-                let worth = |value: i64| quanta_of(rounded_evidence(log_evidence_of(value) * factor));
-                log_evidence.iter_mut().for_each(|value| *value = worth(*value));
+                log_evidence
+                    .iter_mut()
+                    .for_each(|value| *value = quanta_of(rounded_evidence(log_evidence_of(*value) * factor)));
             }
             sums.settle();
             let mut core = Core::of_sums(sums);
@@ -87,6 +88,7 @@ impl Core {
             position: 0,
             label: 0,
             muted: false,
+            gone: false,
             changed: false,
             alive: true,
         }

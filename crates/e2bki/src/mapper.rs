@@ -6,10 +6,9 @@ use crate::classes::ClassSet;
 use crate::config::{Config, Posterior};
 use crate::error::{Error, Result};
 use crate::fold::{cubes_of, fold, overfull};
-use crate::free::{Counters, Existence, FreeSpace};
+use crate::free::FreeSpace;
 use crate::input::{Frame, FrameReport};
 use crate::map::{Batch, ChangeLog, PrimitiveSet, Recipe};
-use crate::pose::Pose;
 use crate::prepare::Prepared;
 use crate::refine::refine;
 use crate::submaps::Submaps;
@@ -43,8 +42,8 @@ fn most_threads() -> usize {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Mapper {
-    classes: ClassSet,
-    config: Config,
+    pub(crate) classes: ClassSet,
+    pub(crate) config: Config,
     pub(crate) terms: Terms,
     pub(crate) set: PrimitiveSet,
     pub(crate) live: Option<LiveView>,
@@ -143,14 +142,20 @@ impl Mapper {
             rows.retain(|row| refused.binary_search(row).is_err());
         }
         // First, because it alone can fail.
-        if let Some((free, looked)) = self.free.as_mut().zip(looked) {
-            report.free_space = Some(free.count(looked)?);
-        }
+        let weights = self.weights();
+        let sight = match self.free.as_mut().zip(looked) {
+            Some((free, looked)) => {
+                let (counted, sight) = free.count(looked, &weights)?;
+                report.free_space = Some(counted);
+                sight
+            }
+            None => None,
+        };
         let (mut submaps, number) = (self.submaps.take(), self.frames);
         // Beside the rest: neither looks at the other.
         let keep = || {
             if let Some(submaps) = &mut submaps {
-                submaps.add(&batch, &rows, world_from_sensor, number);
+                submaps.add(&batch, &rows, world_from_sensor, number, sight.as_ref());
             }
         };
         rayon::join(|| self.insert_rows(&batch, &rows, &mut report), keep);
@@ -182,8 +187,10 @@ impl Mapper {
     }
 
     fn update_views(&mut self, frame: Option<(&Batch, &[usize])>) -> Work {
+        let shown = self.settle_existence();
         let stale = self.set.take_stale();
         self.log.note(&stale);
+        self.log.note_views(&shown);
         if let Some(live) = &mut self.live {
             return live.note(&self.set, stale);
         }
@@ -212,6 +219,7 @@ impl Mapper {
             return Err(Error::Merge("an accumulated posterior cannot be taken apart again".into()));
         }
         self.check_counts(other.frames, other.set.len())?;
+        self.check_free_space_of(other)?;
         let theirs = self.submaps_of_other(other)?;
         let batch = other.set.to_batch();
         let rows: Vec<usize> = (0..batch.cores.len()).collect();
@@ -221,8 +229,9 @@ impl Mapper {
                 batch.cores[*row].mean
             )));
         }
+        let weights = self.weights();
         if let Some((mine, theirs)) = self.free.as_mut().zip(other.free.as_ref()) {
-            mine.counters.merge(&theirs.counters)?;
+            mine.combine(&theirs.counters, false, &weights)?;
         }
         let folded = fold(&mut self.set, &batch, &rows, &self.config);
         let mut outcome = refine(&mut self.set, &self.config);
@@ -262,32 +271,6 @@ impl Mapper {
     /// Brings the voxel view up to date after a change that was not a frame.
     pub(crate) fn refresh(&mut self) {
         self.update_views(None);
-    }
-
-    /// What was seen and seen through, if `free_space.enabled`.
-    pub fn free_space(&self) -> Option<&Counters> {
-        self.free.as_ref().map(|free| &free.counters)
-    }
-
-    /// Puts counters in place of those the map has, as from a file. Without effect unless `free_space.enabled`.
-    pub fn set_free_space(&mut self, counters: Counters) {
-        if let Some(free) = &mut self.free {
-            free.counters = counters;
-        }
-    }
-
-    /// For every point of a scan whether it is in space that is known to be free: it moves. All false without counters.
-    pub fn moving(&self, points: &[[f32; 3]], world_from_sensor: &Pose) -> Vec<bool> {
-        match &self.free {
-            Some(free) => self.run(|| free.moving(points, world_from_sensor)),
-            None => vec![false; points.len()],
-        }
-    }
-
-    /// How free space acts on beliefs, if it does.
-    pub(crate) fn existence(&self) -> Option<Existence<'_>> {
-        let free = self.free.as_ref().filter(|free| !free.counters.is_empty())?;
-        Some(Existence::new(free, &self.classes, &self.config))
     }
 
     /// The classes.

@@ -1,6 +1,7 @@
 //! What can be read from a map: beliefs anywhere, voxels, bird's-eye cells, primitives, and the bytes it takes.
 
 use crate::error::{Error, Result};
+use crate::free::{State, Tally};
 use crate::map::{PrimitiveSet, Recipe};
 use crate::mapper::Mapper;
 use crate::primitive::{Ellipsoid, Sums, log_evidence_of};
@@ -82,6 +83,11 @@ impl<'a> Primitive<'a> {
         PrimitiveState { id: core.id, muted: core.muted, sums: core.sums, log_evidence }
     }
 
+    /// Whether it was seen through since, so often that views leave it out; never in a map without free space.
+    pub fn is_gone(&self) -> bool {
+        self.set.core(self.slot).gone
+    }
+
     /// How much it counts in the posterior: as many times as it has independent witnesses.
     pub fn votes(&self) -> f64 {
         f64::from(self.set.recipe().votes(self.set.core(self.slot)))
@@ -115,12 +121,14 @@ pub struct ByteSize {
     pub voxels: usize,
     /// What every submap added, if it is kept.
     pub submaps: usize,
+    /// What was seen and seen through.
+    pub free_space: usize,
 }
 
 impl ByteSize {
     /// All parts together.
     pub fn total(&self) -> usize {
-        self.primitives + self.index + self.voxels + self.submaps
+        self.primitives + self.index + self.voxels + self.submaps + self.free_space
     }
 }
 
@@ -166,7 +174,7 @@ impl Mapper {
         let existence = self.existence();
         let voxels = self.live.as_ref().map_or_else(Vec::new, |live| self.run(|| live.voxels(&self.set)));
         voxels.into_iter().filter(move |voxel| match (&existence, voxel.belief.label()) {
-            (Some(existence), Some(label)) => !existence.is_gone(voxel.center, label),
+            (Some(existence), Some(label)) => !existence.leaves_out(voxel.center, label),
             _ => true,
         })
     }
@@ -204,13 +212,8 @@ impl Mapper {
         let recipe = Recipe::planar(self.config());
         let mut set = PrimitiveSet::new(self.classes().len(), recipe);
         let batch = self.set.to_flat_batch();
-        let there: Vec<usize> = match self.existence() {
-            None => (0..batch.cores.len()).collect(),
-            Some(existence) => {
-                let gone = |p: &Primitive<'_>| existence.is_gone(p.mean(), p.label());
-                self.primitives().enumerate().filter(|(_, p)| !gone(p)).map(|(row, _)| row).collect()
-            }
-        };
+        let there: Vec<usize> =
+            self.primitives().enumerate().filter(|(_, p)| !p.is_gone()).map(|(row, _)| row).collect();
         set.insert(&batch, there);
         Ok(BirdsEye { map: self, set })
     }
@@ -218,6 +221,13 @@ impl Mapper {
     /// Bird's-eye cells of a given side that hold evidence: shorthand for [`Mapper::birds_eye`] and [`BirdsEye::cells`].
     pub fn bev(&self, resolution: f64) -> Result<Cells> {
         self.birds_eye()?.cells(resolution)
+    }
+
+    /// What free space says of a primitive: its state, existence and counts; nothing in a map without free space.
+    pub fn existence_of(&self, primitive: &Primitive<'_>) -> Option<(State, f64, Tally)> {
+        let known = self.existence()?.in_cube(primitive.mean(), primitive.label());
+        // A primitive whose frames were not counted is there.
+        Some((known.state(), known.tally.existence(f64::from(known.kappa)).unwrap_or(1.0), known.tally))
     }
 
     /// All primitives: oldest first or, in a map that is a sum ([`Config::not_a_sum`](crate::Config::not_a_sum)), by
@@ -255,7 +265,8 @@ impl Mapper {
         let live = self.live.as_ref().map_or(0, |live| live.byte_size());
         let accumulated = self.accumulated.as_ref().map_or(0, |accumulated| accumulated.byte_size());
         let submaps = self.submaps().map_or(0, |submaps| submaps.byte_size());
-        ByteSize { primitives, index: index + self.log.byte_size(), voxels: live + accumulated, submaps }
+        let free_space = self.free_space().map_or(0, |counters| counters.byte_size());
+        ByteSize { primitives, index: index + self.log.byte_size(), voxels: live + accumulated, submaps, free_space }
     }
 }
 

@@ -569,6 +569,7 @@ class Map:
         resolution: float | None = None,
         costs: dict[str, int] | None = None,
         max_uncertainty: float = 1.0,
+        gone: bool = False,
     ) -> list[Path]:
         """Writes the map in the format of another program (see `EXPORTS`); returns the files written."""
     def submaps(self) -> list[Submap]:

@@ -58,6 +58,7 @@ fn check_folder(path: &Path) -> Result<Checked> {
             Err(finding) => checked.findings.push(finding),
         }
     }
+    checked.findings.extend(folder.free.keys().filter_map(|tile| folder.read_free(*tile).err()));
     if checked.findings.is_empty() && checked.rows != folder.rows() {
         let what = format!("its tiles hold {} primitives, the manifest says {}", checked.rows, folder.rows());
         checked.findings.push(Error::Refused(format!("{}: {what}", path.display())));

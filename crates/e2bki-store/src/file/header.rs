@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use e2bki::free::Counters;
 use e2bki::{ClassSet, Config, Mapper};
 use serde::{Deserialize, Serialize};
 
@@ -108,13 +109,27 @@ pub(super) struct Index {
 impl Header {
     /// The header of a map.
     pub fn of(map: &Mapper, sources: &[String]) -> Self {
+        let counters = map.free_space().filter(|counters| !counters.is_empty());
+        Self { free_space: counters.map(|counters| counters.to_bytes().into()), ..Self::of_tiles(map, sources) }
+    }
+
+    /// The header of a map whose counters of free space are kept elsewhere.
+    pub(crate) fn of_tiles(map: &Mapper, sources: &[String]) -> Self {
         let mut sources = sources.to_vec();
         sources.sort();
         sources.dedup();
         let (classes, config) = (map.classes().clone(), map.config().clone());
-        let free_space = map.free_space().filter(|counters| !counters.is_empty());
-        let free_space = free_space.map(|counters| counters.to_bytes().into());
-        Self { classes, config, frames: map.frames(), next_id: map.next_id(), sources, free_space }
+        Self { classes, config, frames: map.frames(), next_id: map.next_id(), sources, free_space: None }
+    }
+
+    /// The counters of free space, if the map has any; fails if their bytes are no counters.
+    pub fn free_space(&self) -> Option<Result<Counters>> {
+        self.free_space.as_ref().map(|bytes| Ok(Counters::from_bytes(bytes)?))
+    }
+
+    /// Bytes of the counters of free space.
+    pub fn free_space_bytes(&self) -> usize {
+        self.free_space.as_ref().map_or(0, |bytes| bytes.len())
     }
 
     /// Side of the cubes that tell the primitives of a map apart that is a sum, metres; nothing if it is not one.
@@ -131,6 +146,7 @@ impl Header {
             header.next_id = rows;
             header.config.run.threads = start.run.threads;
             header.config.views.live_voxels = start.views.live_voxels;
+            header.config.views.update = start.views.update;
         }
         header
     }

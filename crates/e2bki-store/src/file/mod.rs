@@ -4,6 +4,7 @@
 //! PAR1
 //! record HEAD            classes, configuration, frames, sources
 //! record TILE, columns   one row group; as often as there are tiles
+//! record FREE            what was seen and seen through, if the map has it
 //! record INDX            a copy of HEAD, where every tile is, its hash, the hash of the footer
 //! end mark               where INDX is
 //! Parquet footer, its length, PAR1
@@ -28,7 +29,7 @@ pub use check::{Checked, check};
 pub(crate) use delta::{decode as delta_decode, encode as delta_encode};
 pub use header::{Header, TILE_M, TileInfo};
 pub use read::{MapFile, load, load_region};
-pub(crate) use record::{unwrap_manifest, unwrap_part, wrap_manifest, wrap_part};
+pub(crate) use record::{unwrap_free, unwrap_manifest, unwrap_part, wrap_free, wrap_manifest, wrap_part};
 pub use recover::{Recovered, recover};
 pub(crate) use tile::tile_of;
 #[cfg(test)]

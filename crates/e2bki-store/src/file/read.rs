@@ -186,8 +186,11 @@ impl MapFile {
         let mut map = Restoring::new(classes, config, frames, next_id).map_err(Error::contents(&path))?;
         self.for_tiles(wanted, |states| map.add(&states).map_err(Error::contents(&path)))?;
         let mut map = map.finish().map_err(Error::contents(&path))?;
-        if let Some(counters) = &self.header.free_space {
-            map.set_free_space(Counters::from_bytes(counters).map_err(Error::contents(&path))?);
+        match &self.header.free_space {
+            Some(counters) => map.set_free_space(Counters::from_bytes(counters).map_err(Error::contents(&path))?),
+            // What was hit before is not known: it must not be called gone.
+            None if !self.header.config.free_space.enabled && frames > 0 => map.forget_free_space(),
+            None => {}
         }
         Ok(map)
     }

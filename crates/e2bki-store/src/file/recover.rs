@@ -55,7 +55,19 @@ fn salvage_folder(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
     let (files, header, mut lost) = match crate::Folder::open(path) {
         Ok(folder) => {
             let named = folder.files().map(|(entry, file)| (Some(entry.rows), file)).collect();
-            (named, Some(folder.header().clone()), Vec::new())
+            let (mut lost, mut columns) = (Vec::new(), Vec::new());
+            for tile in folder.free.keys() {
+                match folder.read_free(*tile) {
+                    Ok(column) => columns.push(column),
+                    Err(error) => lost.push(error.to_string()),
+                }
+            }
+            let mut header = folder.header().clone();
+            if !columns.is_empty() {
+                let counters = Counters::of_columns(columns, folder.free_frames).map_err(Error::contents(path))?;
+                header.free_space = Some(counters.to_bytes().into());
+            }
+            (named, Some(header), lost)
         }
         Err(newer @ Error::Newer { .. }) => return Err(newer),
         Err(error) => {

@@ -17,12 +17,6 @@ impl Config {
         reasons.into_iter().find(|(holds, _)| *holds).map(|(_, reason)| reason)
     }
 
-    /// Why what a submap added cannot be kept apart in a map of these parameters; nothing if it can.
-    pub fn no_submaps(&self) -> Option<&'static str> {
-        let free_space = "`free_space.enabled` is true, and what a frame saw through is not kept apart";
-        self.not_a_sum().or(self.free_space.enabled.then_some(free_space))
-    }
-
     /// Side of the cubes that tell the primitives of a sum apart, metres; nothing if the map is not a sum.
     pub(crate) fn cubes_of_sum(&self) -> Option<f64> {
         self.not_a_sum().is_none().then_some(self.clustering.cell_size)

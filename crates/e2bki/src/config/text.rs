@@ -10,9 +10,30 @@ impl Config {
     /// A parameter stands in the table of its record (`[kernel]`, `length_scale = 0.2`) or outside of all tables by its
     /// name alone (`length_scale = 0.2`), as map files and older configuration files have it.
     pub fn from_toml(text: &str) -> Result<Self> {
+        Self::read(text, Self::default())
+    }
+
+    /// Reads what [`Self::to_flat_toml`] wrote into a map file. What the first version of the format did not have is off
+    /// where it is absent: a map that was made without it goes on without it.
+    pub fn from_flat_toml(text: &str) -> Result<Self> {
+        Self::read(text, Self::of_first_version())
+    }
+
+    /// What a map is made with that does not say: kernels reached equally far in all directions, and what was seen through
+    /// was not counted.
+    fn of_first_version() -> Self {
+        Self::default().with(|c| {
+            c.kernel.reach = Reach::Uniform;
+            // Files from before there was a line for it were read with this.
+            c.kernel.reach_growth = 0.1;
+            c.free_space.enabled = false;
+        })
+    }
+
+    fn read(text: &str, start: Self) -> Result<Self> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| Error::Syntax(e.to_string()))?;
         let mut config = match table.get("preset") {
-            None => Self::default(),
+            None => start,
             Some(toml::Value::String(name)) => Self::preset(name)?,
             Some(other) => {
                 return Err(Error::BadValue {
@@ -68,9 +89,9 @@ impl Config {
     }
 
     /// Writes TOML without records or comments, as map files have it: every program that knows the format reads it. What
-    /// the first version of the format did not have is written only where it differs from what it starts as.
+    /// the first version of the format did not have is written only where it differs from what it is without a line.
     pub fn to_flat_toml(&self) -> String {
-        let start = Self::default();
+        let start = Self::of_first_version();
         let written = |field: &&Field| match field.key {
             "fusion.correlated" => field.value(self) != field.value(&start),
             "kernel.reach" => self.kernel.reach != Reach::Uniform,
@@ -78,16 +99,6 @@ impl Config {
             _ => field.record != "free_space" || field.value(self) != field.value(&start),
         };
         fields().iter().filter(written).map(|field| format!("{} = {}\n", field.flat, field.value(self))).collect()
-    }
-
-    /// Reads what [`Self::to_flat_toml`] wrote. Files that do not say how far kernels reach in each direction are from when
-    /// they reached as far in all of them.
-    pub fn from_flat_toml(text: &str) -> Result<Self> {
-        let mut config = Self::from_toml(text)?;
-        if text.parse::<toml::Table>().is_ok_and(|table| !table.contains_key("reach")) {
-            config.kernel.reach = Reach::Uniform;
-        }
-        Ok(config)
     }
 
     /// Sets a parameter that no other line of the file has set.

@@ -107,6 +107,11 @@ impl Blocks {
         self.blocks.get(&key)
     }
 
+    /// Blocks in which something changed since views were last brought up to date.
+    pub(crate) fn touched(&self) -> impl Iterator<Item = BlockKey> {
+        self.touched.iter().map(|(key, _)| *key)
+    }
+
     /// Adds a record, and marks supports as stale; returns its position in the block.
     pub(crate) fn insert(&mut self, key: BlockKey, near: Near, stale: &StaleOfOne) -> u32 {
         let block = self.blocks.entry(key).or_default();

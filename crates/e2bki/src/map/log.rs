@@ -103,6 +103,13 @@ impl ChangeLog {
         }
     }
 
+    /// Adds blocks in and right beside which views alone changed to the latest change.
+    pub(crate) fn note_views(&mut self, blocks: &[[i32; 3]]) {
+        for block in blocks {
+            self.touch(BlockKey(*block), Span { low: [-1; 3], high: [1; 3] }, false);
+        }
+    }
+
     /// Makes a block the newest of the list.
     fn touch(&mut self, block: BlockKey, span: Span, primitives: bool) {
         let number = self.history.number;

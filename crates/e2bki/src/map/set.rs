@@ -285,6 +285,12 @@ impl PrimitiveSet {
         }
     }
 
+    /// Says of a primitive whether it is gone; views are out of date around it.
+    pub(crate) fn set_gone(&mut self, slot: u32, gone: bool) {
+        self.slots.core_mut(slot).gone = gone;
+        self.mark(slot);
+    }
+
     fn mark(&mut self, slot: u32) {
         let core = self.slots.core(slot);
         self.blocks.mark(BlockKey(block_of(core.mean)), &StaleOfOne::of(Support::of(core)));
@@ -359,6 +365,11 @@ impl PrimitiveSet {
         all
     }
 
+    /// Blocks in which a primitive was added, removed or altered since views were last brought up to date.
+    pub(crate) fn touched(&self) -> impl Iterator<Item = BlockKey> {
+        self.blocks.touched()
+    }
+
     /// Takes where views are out of date, with kernels as the primitives around them make them now.
     pub(crate) fn take_stale(&mut self) -> Stale {
         let mut stale = self.blocks.take_stale();
@@ -415,6 +426,13 @@ impl PrimitiveSet {
             }
         });
         found.sort_unstable();
+    }
+
+    /// Whether the kernel of any primitive may reach into a box.
+    pub(crate) fn reaches(&self, low: [f64; 3], high: [f64; 3]) -> bool {
+        let mut found = Vec::new();
+        self.supports_in(low, high, &mut found);
+        !found.is_empty()
     }
 
     pub(crate) fn byte_size(&self) -> (usize, usize) {

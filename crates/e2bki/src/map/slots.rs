@@ -39,6 +39,8 @@ pub(crate) struct Core {
     pub(crate) label: u16,
     /// Stopped by the gate but kept for refinement: its kernel is zero.
     pub(crate) muted: bool,
+    /// In space that was seen through since: views leave it out.
+    pub(crate) gone: bool,
     /// Changed since the views were last brought up to date.
     pub(crate) changed: bool,
     pub(crate) alive: bool,

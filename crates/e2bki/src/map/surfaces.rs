@@ -17,13 +17,16 @@ const BLOCKS: usize = 512;
 /// The same with a border of one block.
 const WIDE: usize = 10;
 
+/// A metre is 2¹⁶ quanta.
+const METRE_BITS: u32 = 16;
+
 /// Variance that stands for how little a few points tell about the surface, m²: one point alone has none.
 const UNSURE_M2: f64 = 0.05 * 0.05;
 
 /// Shape of a surface: its covariance divided by the largest variance, as xx, yy, zz, xy, xz, yz.
 pub(crate) type Surface = [f32; 6];
 
-/// Number of points, Σx, and Σxxᵀ, about the corner of a block, in quanta: exact, however many primitives are pooled.
+/// Number of points, Σx, and Σxxᵀ, about the corner of a block, in quanta of [`Sums`]: exact, whatever is added.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Moments {
     weight: i64,
@@ -31,24 +34,20 @@ struct Moments {
     second: [i128; 6],
 }
 
-/// Quanta of Σxxᵀ in one of Σx times a metre, and in a square metre.
-const PER_METRE: i128 = 1 << 16;
-const PER_SQUARE_METRE: i128 = 1 << 32;
-
 impl Moments {
     /// Adds `factor` times other moments about a corner that is `d` metres away.
-    fn add(&mut self, other: &Self, factor: i32, d: [i32; 3]) {
-        let (m, w, factor, d) = (&other.first, other.weight, i64::from(factor), d.map(i64::from));
-        let cross = |i: usize, j: usize| {
-            i128::from(d[i] * m[j] + m[i] * d[j]) * PER_METRE + i128::from(w * d[i] * d[j]) * PER_SQUARE_METRE
-        };
-        let shift = [cross(0, 0), cross(1, 1), cross(2, 2), cross(0, 1), cross(0, 2), cross(1, 2)];
-        self.weight += factor * w;
+    fn add(&mut self, other: &Self, factor: i64, d: [i32; 3]) {
+        let d = d.map(|metres| i64::from(metres) << METRE_BITS);
+        self.weight += factor * other.weight;
         for i in 0..3 {
-            self.first[i] += factor * (m[i] + ((w * d[i]) << 16));
+            self.first[i] += factor * (other.first[i] + other.weight * d[i]);
         }
+        let (factor, d, m, w) =
+            (i128::from(factor), d.map(i128::from), other.first.map(i128::from), i128::from(other.weight));
+        let cross = |i: usize, j: usize| d[i] * m[j] + m[i] * d[j] + w * d[i] * d[j];
+        let shift = [cross(0, 0), cross(1, 1), cross(2, 2), cross(0, 1), cross(0, 2), cross(1, 2)];
         for i in 0..6 {
-            self.second[i] += i128::from(factor) * (other.second[i] + shift[i]);
+            self.second[i] += factor * (other.second[i] + shift[i]);
         }
     }
 
@@ -82,8 +81,11 @@ impl Pools {
     /// Adds a primitive: where it is in its block, its class, and its sums, which are about the corner of the block.
     pub(crate) fn add(&mut self, local: [f32; 3], label: u16, sums: &Sums) {
         let eighth = eighth_of(local);
-        let first = sums.first.map(|v| (v * (1.0 / QUANTUM_M)) as i64);
-        let added = Moments { weight: sums.weight as i64, first, second: sums.second.map(i128::from) };
+        let added = Moments {
+            weight: sums.weight as i64,
+            first: sums.first.map(|v| (v * (1.0 / QUANTUM_M)) as i64),
+            second: sums.second.map(i128::from),
+        };
         match self.0.iter_mut().find(|pool| pool.eighth == eighth && pool.label == label) {
             Some(pool) => pool.moments.add(&added, 1, [0; 3]),
             None => self.0.push(Pool { eighth, label, moments: added }),

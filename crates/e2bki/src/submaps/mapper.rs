@@ -12,6 +12,7 @@ use super::record::Submap;
 use super::rule::SubmapRule;
 use super::trust::Trust;
 use crate::error::{Error, Result};
+use crate::free::Counters;
 use crate::mapper::Mapper;
 use crate::pose::Pose;
 use crate::state::PrimitiveState;
@@ -58,7 +59,7 @@ impl Mapper {
     /// ```
     pub fn keep_submaps(&mut self, rule: SubmapRule, source: &str) -> Result<()> {
         rule.check()?;
-        if let Some(reason) = self.config().no_submaps() {
+        if let Some(reason) = self.config().not_a_sum() {
             return Err(Error::Unsupported(format!(
                 "submaps cannot be kept: {reason}; what a frame adds must not depend on the rest of the map"
             )));
@@ -113,6 +114,10 @@ impl Mapper {
         let change = self.look_at(&taken, &[])?;
         let done = SubmapChange { submaps: ids.len(), ..SubmapChange::of(&change) };
         drop(taken);
+        let seen = gone.par_iter().map(|submap| submap.free_space_at(&submap.pose)).collect::<Result<Vec<_>>>()?;
+        let seen = summed(&seen)?;
+        drop(gone);
+        self.recount(&seen, &Counters::default())?;
         let submaps = self.kept_mut()?;
         submaps.close();
         submaps.all.retain(|submap| ids.binary_search(&submap.id).is_err());
@@ -158,9 +163,16 @@ impl Mapper {
             .collect::<Result<Vec<_>>>()?;
         let change = self.look_at(&before, &after)?;
         drop((before, after));
+        let moved: Vec<(&Submap, Pose)> =
+            revised.iter().filter(|(submap, pose, _)| *pose != submap.pose).map(|(s, pose, _)| (*s, *pose)).collect();
+        let before = moved.par_iter().map(|(submap, _)| submap.free_space_at(&submap.pose)).collect::<Result<Vec<_>>>();
+        let after = moved.par_iter().map(|(submap, pose)| submap.free_space_at(pose)).collect::<Result<Vec<_>>>();
+        let (seen, seen_there) = (summed(&before?)?, summed(&after?)?);
         let done = SubmapChange { submaps: revised.len(), ..SubmapChange::of(&change) };
         let news: Vec<(u32, Pose, Trust)> =
             revised.iter().map(|(submap, pose, trust)| (submap.id, *pose, *trust)).collect();
+        drop((moved, revised));
+        self.recount(&seen, &seen_there)?;
         let submaps = self.kept_mut()?;
         // What comes is inserted with corrected poses, and must not be moved along.
         submaps.close();
@@ -176,7 +188,7 @@ impl Mapper {
     /// Gives a map back the submaps that it was saved with. Fails, and leaves the map as it was, if they cannot be of it.
     pub fn restore_submaps(&mut self, submaps: Vec<Submap>, next_id: u32) -> Result<()> {
         let (classes, side) = (self.classes().len(), self.config().clustering.cell_size);
-        if let Some(reason) = self.config().no_submaps() {
+        if let Some(reason) = self.config().not_a_sum() {
             return Err(Error::Unsupported(format!("this map has no submaps: {reason}")));
         }
         let mut kept = Submaps::new(classes, side, SubmapRule::Called, "");
@@ -206,11 +218,11 @@ impl Mapper {
             return Ok(Vec::new());
         }
         let (ours, theirs) = (self.config().clustering.cell_size, other.config().clustering.cell_size);
-        if ours != theirs || other.config().no_submaps().is_some() {
+        if ours != theirs || other.config().not_a_sum().is_some() {
             return Err(Error::Merge(format!(
                 "the first keeps submaps, which the other cannot be: its cubes are {theirs} m wide (the first's {ours} \
                  m){}",
-                other.config().no_submaps().map_or(String::new(), |reason| format!(", and {reason}"))
+                other.config().not_a_sum().map_or(String::new(), |reason| format!(", and {reason}"))
             )));
         }
         match &other.submaps {
@@ -231,6 +243,17 @@ impl Mapper {
         let taken: Vec<&Part> = taken.iter().map(AsRef::as_ref).collect();
         let added: Vec<&Part> = added.iter().map(AsRef::as_ref).collect();
         self.run(|| Change::new(&self.set, &taken, &added, side))
+    }
+
+    /// Takes counters out and adds others; views are told with the next change. On an error nothing has changed.
+    fn recount(&mut self, taken: &Counters, added: &Counters) -> Result<()> {
+        let weights = self.weights();
+        if let Some(free) = &mut self.free {
+            free.combine(taken, true, &weights)?;
+            // As many frames as were just taken out.
+            free.combine(added, false, &weights)?;
+        }
+        Ok(())
     }
 
     fn make(&mut self, change: Change) {
@@ -284,12 +307,20 @@ impl Submaps {
     }
 }
 
+/// The sum of counters.
+fn summed(all: &[Cow<'_, Counters>]) -> Result<Counters> {
+    let mut sum = Counters::default();
+    all.iter().try_for_each(|counters| sum.merge(counters))?;
+    Ok(sum)
+}
+
 /// A map without submaps as a single one.
 fn whole_as_one(map: &Mapper, source: &str) -> Result<Submap> {
     let states: Vec<PrimitiveState> = map.states().collect();
     let part = Part::of_states(map.classes().len(), map.config().clustering.cell_size, &states)?;
     let (frames, at) = ((Vec::new(), map.frames), (Pose::IDENTITY, Pose::IDENTITY));
-    Ok(Submap::restored((0, source.to_string()), frames, at, Trust::FULL, part))
+    let whole = Submap::restored((0, source.to_string()), frames, at, Trust::FULL, part);
+    Ok(whole.with_free_space(map.free_space().cloned().unwrap_or_default()))
 }
 
 fn no_submaps() -> Error {

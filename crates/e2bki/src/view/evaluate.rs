@@ -93,12 +93,10 @@ impl Scratch {
         places: &mut impl Places,
     ) {
         self.find(set, places);
-        if let Some(existence) = existence {
-            self.found.retain(|(_, slot)| {
-                let core = set.core(*slot);
-                !existence.is_gone(core.mean, usize::from(core.label))
-            });
-        }
+        self.found.retain(|(_, slot)| {
+            let core = set.core(*slot);
+            !existence.map_or(core.gone, |existence| existence.is_core_gone(core))
+        });
         self.classes.clear();
         self.classes.extend(0..terms.classes as u16);
         self.evaluate(set, distance, places, Kernels::Computed);
@@ -117,6 +115,7 @@ impl Scratch {
     ) {
         let mut voxels = voxels.whole_block();
         self.find(set, &voxels);
+        self.found.retain(|(_, slot)| !set.core(*slot).gone);
         let plausible = self.found.iter().fold(0, |bits, (_, slot)| bits | set.core(*slot).plausible);
         self.classes.clear();
         self.classes
