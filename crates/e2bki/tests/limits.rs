@@ -106,6 +106,8 @@ fn a_frame_of_very_many_points_of_one_cube_is_exact() {
     let config = Config::default().with(|c| {
         c.input.context = 0.0;
         c.input.class_trust = 0.0;
+        // Else what a frame's points are worth together depends on how many there are.
+        c.fusion.correlated = e2bki::config::Correlated::Lifetime;
     });
     let mut at_once = mapper(&config);
     at_once.insert(&whole.borrow()).unwrap();

@@ -144,7 +144,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: common::cases(1000), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: common::cases(250), failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn any_sequence_gives_the_map_built_directly(steps in prop::collection::vec(step(), 1..14)) {
         let mut map = mapper(&config());

@@ -24,6 +24,8 @@ impl Config {
     fn of_first_version() -> Self {
         Self::default().with(|c| {
             c.kernel.reach = Reach::Uniform;
+            // Files from before there was a line for it were read with this.
+            c.kernel.reach_growth = 0.1;
             c.free_space.enabled = false;
         })
     }
