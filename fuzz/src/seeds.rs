@@ -5,9 +5,23 @@ use e2bki_store::{ExportOptions, Format};
 
 use crate::maps::scratch;
 
-fn small() -> Mapper {
+/// A map of two classes without anything in it.
+pub(crate) fn empty() -> Mapper {
     let classes = ClassSet::from_names(["road", "tree"]).unwrap_or_else(|e| panic!("{e}"));
-    let mut map = Mapper::new(classes, Config::default()).unwrap_or_else(|e| panic!("{e}"));
+    Mapper::new(classes, Config::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Adds two points at one of some places, a tile or more apart.
+pub(crate) fn add(map: &mut Mapper, place: u8) {
+    let corner = [f64::from(place % 4) * 24.0, f64::from(place / 4) * 24.0, 0.0];
+    let world_from_sensor = Pose::from_translation(corner).unwrap_or_else(|e| panic!("{e}"));
+    let frame =
+        Frame { points: &[[2.0, 0.1, 0.3], [3.5, 0.4, 0.2]], semantics: Semantics::Labels(&[0, 1]), world_from_sensor };
+    map.insert(&frame).unwrap_or_else(|e| panic!("{e}"));
+}
+
+fn small() -> Mapper {
+    let mut map = empty();
     let points: Vec<[f32; 3]> = (0..40).map(|i| [2.0 + 1.6 * (i % 20) as f32, 0.1, 0.02 * i as f32]).collect();
     let labels: Vec<u32> = (0..40).map(|i| i / 20).collect();
     let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor: Pose::IDENTITY };

@@ -111,3 +111,13 @@ impl From<e2bki_store::Error> for Failure {
         }
     }
 }
+
+impl From<e2bki_fleet::Error> for Failure {
+    fn from(error: e2bki_fleet::Error) -> Self {
+        match error {
+            e2bki_fleet::Error::Map(error) => error.into(),
+            error @ e2bki_fleet::Error::Damaged { .. } => Self(DamagedMapError::new_err(in_python(&error.to_string()))),
+            error => Self::value(in_python(&error.to_string())),
+        }
+    }
+}

@@ -10,6 +10,7 @@ mod classes;
 mod config;
 mod data;
 mod errors;
+mod fleet;
 mod frame;
 mod gate;
 mod interrupt;
@@ -79,6 +80,15 @@ fn _e2bki(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(store::check, module)?)?;
     module.add_function(wrap_pyfunction!(store::recover, module)?)?;
     module.add_function(wrap_pyfunction!(store::merge_files, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::fleet_init, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::fleet_add, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::fleet_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::fleet_reduce, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::fleet_commit, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::fleet_remove, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::fleet_verify, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::fleet_export, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::fleet_status, module)?)?;
     module.add_function(wrap_pyfunction!(view::view, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)
 }

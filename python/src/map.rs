@@ -179,10 +179,18 @@ impl PyMap {
 
     /// primitives() -> Primitives
     ///
-    /// The Gaussians of the map as arrays, oldest first.
+    /// The Gaussians of the map as arrays: by place and class, or oldest first in maps that are not sums.
     fn primitives(&self, py: Python<'_>) -> Result<PyPrimitives> {
         let columns = self.read(py, Columns::of)?;
         PyPrimitives::new(py, columns, self.classes.clone())
+    }
+
+    /// content_hash() -> str
+    ///
+    /// A hash of what the map holds, without the names of drives: maps of the same frames have the same hash, whatever the
+    /// order of frames, threads and merges, if they are sums (as with the default parameters).
+    fn content_hash(&self, py: Python<'_>) -> Result<String> {
+        Ok(self.read(py, e2bki_store::content_hash_of)??)
     }
 
     /// voxels(*, resolution=None) -> Voxels
@@ -224,12 +232,13 @@ impl PyMap {
         Ok(())
     }
 
-    /// export(path, *, format=None, resolution=None, costs=None, max_uncertainty=1.0) -> list[pathlib.Path]
+    /// export(path, *, format=None, resolution=None, costs=None, max_uncertainty=1.0, gone=False) -> list[pathlib.Path]
     ///
     /// Writes the map in the format of another program; returns the files written. format: see `e2bki.EXPORTS`, told
     /// from the ending if not given; resolution: side of voxels and cells, metres; costs: {class: 0 … 100} and
-    /// max_uncertainty: for cost grids.
-    #[pyo3(signature = (path, *, format = None, resolution = None, costs = None, max_uncertainty = 1.0))]
+    /// max_uncertainty: for cost grids; gone: also what was seen through since and is no longer there.
+    #[pyo3(signature = (path, *, format = None, resolution = None, costs = None, max_uncertainty = 1.0, gone = false))]
+    #[allow(clippy::too_many_arguments)]
     fn export(
         &self,
         py: Python<'_>,
@@ -238,6 +247,7 @@ impl PyMap {
         resolution: Option<f64>,
         costs: Option<&Bound<'_, PyDict>>,
         max_uncertainty: f64,
+        gone: bool,
     ) -> Result<Vec<PathBuf>> {
         let format = match format {
             Some(name) => Format::by_name(name)?,
@@ -247,7 +257,7 @@ impl PyMap {
         for (name, cost) in costs.into_iter().flat_map(|costs| costs.iter()) {
             table.add(&format!("{name}={cost}"))?;
         }
-        let options = ExportOptions { resolution, costs: table, max_uncertainty };
+        let options = ExportOptions { resolution, costs: table, max_uncertainty, gone };
         Ok(self.read(py, |map| e2bki_store::export(map, format, path, &options))??)
     }
 

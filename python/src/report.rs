@@ -156,6 +156,8 @@ pub(crate) struct PyFrameReport {
     gated: usize,
     /// Primitives added to one of the same class in the same cube.
     folded: usize,
+    /// Primitives not added because the map has as much there as can be summed exactly.
+    saturated: usize,
     /// Primitives removed because a nearer one contradicts them.
     pruned: usize,
     /// Primitives absorbed by an agreeing neighbour.
@@ -185,6 +187,7 @@ impl From<FrameReport> for PyFrameReport {
             clusters: r.clusters,
             gated: r.gated,
             folded: r.folded,
+            saturated: r.saturated,
             pruned: r.pruned,
             merged: r.merged,
             primitives: r.primitives,

@@ -35,6 +35,9 @@ pub(crate) struct Options {
     /// Grid cells more uncertain than this are unknown
     #[arg(long, value_name = "U", default_value_t = 1.0)]
     max_uncertainty: f64,
+    /// Also what was seen through since and is no longer there
+    #[arg(long)]
+    gone: bool,
     /// Write a summary as JSON (- for standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -80,14 +83,23 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if map.is_empty() {
         bail!("nothing to export: the map is empty in this region");
     }
-    let what = ExportOptions { resolution: options.resolution, costs, max_uncertainty: options.max_uncertainty };
+    let (resolution, max_uncertainty, gone) = (options.resolution, options.max_uncertainty, options.gone);
+    let what = ExportOptions { resolution, costs, max_uncertainty, gone };
     let files = e2bki_store::export(&map, format, &options.out, &what)?;
-    table::line(&format!("{} primitives exported", map.len()))?;
+    let left_out = if gone || format == Format::Npz { 0 } else { map.primitives().filter(|p| p.is_gone()).count() };
+    let note = match left_out {
+        0 => String::new(),
+        count => format!("; {count} no longer there were left out (--gone writes them)"),
+    };
+    table::line(&format!("{} primitives exported{note}", map.len() - left_out))?;
     for file in &files {
         table::line(&format!("wrote {}", file.display()))?;
     }
     if let Some(path) = &options.json {
-        table::write_json(path, &serde_json::json!({"map": options.map, "primitives": map.len(), "files": files}))?;
+        table::write_json(
+            path,
+            &serde_json::json!({"map": options.map, "primitives": map.len() - left_out, "gone": left_out, "files": files}),
+        )?;
     }
     Ok(())
 }

@@ -11,6 +11,8 @@ mod data;
 mod demo;
 mod eval;
 mod export;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod info;
 mod inspect;
 mod interrupt;
@@ -77,6 +79,9 @@ enum Command {
     Remove(remove::Options),
     /// Move the submaps of a map to corrected poses
     Correct(correct::Options),
+    /// Map a fleet: runs of many robots in one store, reduced to one map
+    #[cfg(feature = "fleet")]
+    Fleet(fleet::Options),
     /// Export a map: PLY, Gaussian splats, PCD, NumPy, LAS, pictures, cost grids, tables
     Export(export::Options),
     /// Query a map at any points: class, probability, uncertainty
@@ -132,6 +137,8 @@ fn execute(command: Command) -> u8 {
         Command::Submaps(options) => submaps::run(&options),
         Command::Remove(options) => remove::run(&options),
         Command::Correct(options) => correct::run(&options),
+        #[cfg(feature = "fleet")]
+        Command::Fleet(options) => fleet::run(&options),
         Command::Export(options) => export::run(&options),
         Command::Query(options) => query::run(&options),
         Command::Eval(options) => eval::run(&options),

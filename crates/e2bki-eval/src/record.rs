@@ -95,6 +95,9 @@ pub struct Record {
     pub empty_claimed: Option<f64>,
     /// The same for places 0.25 m to 0.75 m away.
     pub near_empty_claimed: Option<f64>,
+    /// The same for places on beams 0.3 m to 6 m before the return and 0.25 m to 0.75 m from any return.
+    #[serde(default)]
+    pub before_hits_claimed: Option<f64>,
     /// Frames mapped per second.
     pub hz: Option<f64>,
     /// Bytes the map takes.
@@ -129,6 +132,7 @@ impl Record {
             volume_m3: None,
             empty_claimed: None,
             near_empty_claimed: None,
+            before_hits_claimed: None,
             hz: None,
             bytes: None,
             stage_ms: BTreeMap::new(),

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use e2bki::free::{Counters, MAX_FRAMES};
 use e2bki::{Config, Mapper, Moment, PrimitiveState};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,10 @@ use serde::{Deserialize, Serialize};
 use crate::atomic::{prefix_beside, write_atomically_on};
 use crate::disk::{Output, SharedDisk, real};
 use crate::error::{Error, Result};
-use crate::file::{Header, MapFile, TILE_M, TileInfo, grouped, tile_of, unwrap_manifest, wrap_manifest, write_map};
+use crate::file::{
+    Header, MapFile, TILE_M, TileInfo, grouped, put_in_order, tile_of, unwrap_manifest, wrap_manifest, write_map,
+};
+use crate::free_tiles::{self, FreeEntry, FreeTiles};
 use crate::lock::{LOCK, WriteLock};
 
 const MANIFEST: &str = "manifest.e2bki";
@@ -51,6 +55,11 @@ struct Manifest {
     /// Number of the latest file written.
     latest: u64,
     tiles: Vec<Entry>,
+    /// Counters of free space, if the map has any, and the frames that were counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    free: Vec<FreeEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    free_frames: Option<u64>,
 }
 
 /// A map that lives in a folder.
@@ -60,6 +69,10 @@ pub struct Folder {
     header: Header,
     latest: u64,
     pub(crate) tiles: BTreeMap<[i32; 2], Entry>,
+    /// Counters of free space, by tile.
+    pub(crate) free: BTreeMap<[i32; 2], FreeEntry>,
+    /// Frames that they counted.
+    pub(crate) free_frames: u64,
     /// Files that the manifest on the disk names or may name: they must stay until it surely does not.
     committed: BTreeSet<String>,
     /// The manifests that may be on the disk: the one last read or written, and one whose writing ended with an error.
@@ -115,9 +128,19 @@ impl Folder {
                 )));
             }
         }
-        let (tiles, committed) = (BTreeMap::new(), BTreeSet::new());
-        let mut folder =
-            Self { path: path.into(), header, latest: 0, tiles, committed, known: vec![None], lock, disk, saved: None };
+        let mut folder = Self {
+            path: path.into(),
+            header: Header { free_space: None, ..header },
+            latest: 0,
+            tiles: BTreeMap::new(),
+            free: BTreeMap::new(),
+            free_frames: 0,
+            committed: BTreeSet::new(),
+            known: vec![None],
+            lock,
+            disk,
+            saved: None,
+        };
         folder.commit(None)?;
         Ok(folder)
     }
@@ -135,14 +158,23 @@ impl Folder {
         let text = unwrap_manifest(&bytes).map_err(&damaged)?;
         let manifest: Manifest = serde_json::from_slice(text).map_err(|e| damaged(e.to_string()))?;
         let header = Header::from_json(manifest.header.as_bytes(), &name, 0)?;
-        if let Some(entry) = manifest.tiles.iter().find(|entry| entry.file.contains(['/', '\\'])) {
-            return Err(damaged(format!("tile {:?} lies outside of the folder: {}", entry.tile, entry.file)));
+        let files = manifest.tiles.iter().map(|entry| (entry.tile, &entry.file));
+        let mut files = files.chain(manifest.free.iter().map(|entry| (entry.tile, &entry.file)));
+        if let Some((tile, file)) = files.find(|(_, file)| file.contains(['/', '\\'])) {
+            return Err(damaged(format!("tile {tile:?} lies outside of the folder: {file}")));
+        }
+        let free_frames = manifest.free_frames.unwrap_or(0);
+        if free_frames > MAX_FRAMES {
+            return Err(damaged(format!("{free_frames} frames of free space; allowed: {MAX_FRAMES}")));
         }
         let rows = manifest.tiles.iter().try_fold(manifest.latest, |sum, entry| sum.checked_add(entry.rows));
         if manifest.latest > MOST || rows.is_none_or(|rows| rows > 2 * MOST) {
             return Err(damaged(format!("it numbers its files up to {}; allowed: {MOST}", manifest.latest)));
         }
-        let committed = manifest.tiles.iter().map(|entry| entry.file.clone()).collect();
+        let free: BTreeMap<[i32; 2], FreeEntry> = manifest.free.into_iter().map(|entry| (entry.tile, entry)).collect();
+        let committed = (manifest.tiles.iter().map(|entry| entry.file.clone()))
+            .chain(free.values().map(|entry| entry.file.clone()))
+            .collect();
         let tiles = manifest.tiles.into_iter().map(|entry| (entry.tile, entry)).collect();
         let known = vec![Some(fingerprint(&bytes))];
         Ok(Self {
@@ -150,6 +182,8 @@ impl Folder {
             header,
             latest: manifest.latest,
             tiles,
+            free,
+            free_frames,
             committed,
             known,
             lock: None,
@@ -194,13 +228,19 @@ impl Folder {
         self.tiles.values().map(|entry| entry.rows).sum()
     }
 
+    /// Frames whose beams and returns were counted, in a map with free space.
+    pub fn free_space_frames(&self) -> u64 {
+        self.free_frames
+    }
+
     /// Bytes of all tiles.
     pub fn bytes(&self) -> Result<u64> {
-        let size = |entry: &Entry| {
-            let path = self.path.join(&entry.file);
+        let files = (self.tiles.values().map(|entry| &entry.file)).chain(self.free.values().map(|entry| &entry.file));
+        let size = |file: &String| {
+            let path = self.path.join(file);
             std::fs::metadata(&path).map(|about| about.len()).map_err(Error::io("open", &path))
         };
-        self.tiles.values().map(size).sum()
+        files.map(size).sum()
     }
 
     /// Low and high corner, whole metres, of the box in which beliefs depend on each tile.
@@ -218,6 +258,7 @@ impl Folder {
     /// have changed since are looked at; of another map every tile is compared.
     pub fn save(&mut self, map: &Mapper) -> Result<Written> {
         let known = self.saved.take().filter(|moment| map.has_been_at(moment));
+        let free = self.changed_free(map, known.as_ref());
         let (tiles, gone) = match known.and_then(|moment| self.changed_tiles(map, moment.number())) {
             Some(tiles) => {
                 let gone: Vec<[i32; 2]> =
@@ -236,8 +277,10 @@ impl Folder {
         gone.iter().for_each(|tile| {
             self.tiles.remove(tile);
         });
-        let header = Header::of(map, &self.header.sources);
+        let header = Header::of_tiles(map, &self.header.sources);
         let written = self.put_all(tiles, &header)?;
+        self.put_free(free)?;
+        self.free_frames = map.free_space().map_or(0, Counters::frames);
         self.commit(Some(header))?;
         self.saved = Some(map.moment());
         Ok(Written { unchanged: self.tiles.len().saturating_sub(written.written), ..written })
@@ -263,6 +306,75 @@ impl Folder {
             (tile, map.primitives_in_blocks(low, high).iter().map(|primitive| primitive.state()).collect())
         };
         Some(heights.into_iter().map(states).collect())
+    }
+
+    /// Counters of the tiles in which they changed since a moment, those without any too; of all tiles if that is not
+    /// known.
+    fn changed_free(&self, map: &Mapper, since: Option<&Moment>) -> FreeTiles {
+        let changed: Option<BTreeSet<[i32; 2]>> =
+            since.map(|moment| map.free_space_since(moment.number()).into_iter().collect());
+        let wanted = |tile: [i32; 2]| changed.as_ref().is_none_or(|changed| changed.contains(&tile));
+        let mut tiles = map.free_space().map_or_else(FreeTiles::new, |counters| counters.columns(wanted));
+        for tile in self.free.keys().filter(|tile| wanted(**tile)) {
+            tiles.entry(*tile).or_default();
+        }
+        tiles
+    }
+
+    /// Writes counters that differ from what the folder holds; a tile without counters is none any more. They count from
+    /// the next [`Self::commit`] on.
+    pub(crate) fn put_free(&mut self, tiles: FreeTiles) -> Result<usize> {
+        self.lock()?;
+        let first = self.latest + 1;
+        self.latest += tiles.len() as u64;
+        let jobs: Vec<(u64, ([i32; 2], Counters))> = (first..).zip(tiles).collect();
+        let put = |(number, (tile, counters)): &(u64, ([i32; 2], Counters))| -> Result<Option<FreeEntry>> {
+            let (bytes, hash) = free_tiles::encode(counters);
+            if counters.is_empty() || self.free.get(tile).is_some_and(|entry| entry.hash == hash) {
+                return Ok(None);
+            }
+            let file = free_tiles::name(*tile, *number);
+            let path = self.path.join(&file);
+            let written = Output::create(&self.disk, &path).and_then(|mut file| file.write_all(&bytes));
+            if let Err(error) = written {
+                self.disk.remove(&path).ok();
+                return Err(Error::io("write", &path)(error));
+            }
+            Ok(Some(FreeEntry { tile: *tile, file, hash }))
+        };
+        let entries: Vec<Result<Option<FreeEntry>>> = jobs.par_iter().map(put).collect();
+        let mut written = 0;
+        for ((_, (tile, counters)), entry) in jobs.iter().zip(entries) {
+            let old = match entry? {
+                Some(entry) => {
+                    written += 1;
+                    self.free.insert(*tile, entry)
+                }
+                None if counters.is_empty() => self.free.remove(tile),
+                None => None,
+            };
+            if let Some(old) = old {
+                self.discard(&old.file);
+            }
+        }
+        Ok(written)
+    }
+
+    /// The counters of a tile; none if there are none.
+    pub(crate) fn read_free(&self, tile: [i32; 2]) -> Result<Counters> {
+        self.free.get(&tile).map_or_else(|| Ok(Counters::default()), |entry| free_tiles::read(&self.path, entry))
+    }
+
+    /// The counters of the whole map; nothing if it has none.
+    pub(crate) fn read_all_free(&self) -> Result<Option<Counters>> {
+        if self.free.is_empty() && self.free_frames == 0 {
+            return Ok(None);
+        }
+        let entries: Vec<&FreeEntry> = self.free.values().collect();
+        let tiles: Vec<Result<Counters>> =
+            entries.par_iter().map(|entry| free_tiles::read(&self.path, entry)).collect();
+        let tiles = tiles.into_iter().collect::<Result<Vec<Counters>>>()?;
+        Counters::of_columns(tiles, self.free_frames).map(Some).map_err(Error::contents(&self.path))
     }
 
     /// Writes tiles that differ from what the folder holds. They count from the next [`Self::commit`] on.
@@ -293,9 +405,7 @@ impl Folder {
         let file = format!("tile_{}_{}_{number}.parquet", tile[0], tile[1]);
         let path = self.path.join(&file);
         let rows = states.len() as u64;
-        let groups = grouped(states);
-        // Counters of free space are of the whole map; a folder does not keep them.
-        let header = &Header { free_space: None, ..header.clone() };
+        let groups = grouped(states, header.cubes());
         let mut bytes = Vec::new();
         let infos = write_map(&mut bytes, &path, header, &groups, |(tile, states)| Ok((*tile, Cow::Borrowed(states))))?;
         let hash = hash_of(&infos);
@@ -322,8 +432,11 @@ impl Folder {
         if let Some(header) = header {
             self.header = header;
         }
-        for entry in self.tiles.values().filter(|entry| !self.committed.contains(&entry.file)) {
-            let path = self.path.join(&entry.file);
+        let files: BTreeSet<String> = (self.tiles.values().map(|entry| entry.file.clone()))
+            .chain(self.free.values().map(|entry| entry.file.clone()))
+            .collect();
+        for file in files.difference(&self.committed) {
+            let path = self.path.join(file);
             let file = std::fs::OpenOptions::new().append(true).open(&path).map_err(Error::io("open", &path))?;
             self.disk.sync(&file, &path).map_err(Error::io("write", &path))?;
         }
@@ -331,13 +444,14 @@ impl Folder {
             header: self.header.to_json()?,
             latest: self.latest,
             tiles: self.tiles.values().cloned().collect(),
+            free: self.free.values().cloned().collect(),
+            free_frames: (self.free_frames > 0).then_some(self.free_frames),
         };
         let text =
             serde_json::to_vec(&manifest).map_err(|e| Error::Refused(format!("cannot write the manifest: {e}")))?;
         let bytes = wrap_manifest(&text);
         self.disk.sync_folder(&self.path).map_err(Error::io("flush", &self.path))?;
         // An error may come after the new manifest is in place: until this is known to be done, either may be there.
-        let files: BTreeSet<String> = self.tiles.values().map(|entry| entry.file.clone()).collect();
         self.committed.extend(files.iter().cloned());
         let written = Some(fingerprint(&bytes));
         self.known.push(written);
@@ -362,7 +476,7 @@ impl Folder {
         let Ok(inside) = std::fs::read_dir(&self.path) else { return };
         for entry in inside.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with("tile_") && name.ends_with(".parquet") {
+            if name.starts_with("tile_") && name.ends_with(".parquet") || free_tiles::is_name(&name) {
                 self.discard(&name);
             }
         }
@@ -373,10 +487,15 @@ impl Folder {
         let Some(entry) = self.tiles.get(&tile) else { return Ok(Vec::new()) };
         let path = self.path.join(&entry.file);
         let mut file = MapFile::open(&path)?;
-        let states = file.read_tiles(|_| true)?;
+        let mut states = file.read_tiles(|_| true)?;
         if states.len() as u64 != entry.rows {
             let what = format!("it has {} primitives instead of {}", states.len(), entry.rows);
             return Err(Error::Damaged { path, part: format!("tile {tile:?}"), offset: 0, what });
+        }
+        // Tiles of a sum are numbered each by itself; in the map one after the other.
+        if let Some(side) = self.header.cubes() {
+            let before = self.tiles.range(..tile).map(|(_, entry)| entry.rows).sum();
+            put_in_order(&mut states, Some(side), before);
         }
         Ok(states)
     }
@@ -400,7 +519,9 @@ impl Folder {
     /// The whole map with another configuration.
     pub fn load_as(&self, config: Config) -> Result<Mapper> {
         let Header { classes, frames, next_id, .. } = self.header.clone();
-        let states = match self.read_all() {
+        let next_id = if self.header.cubes().is_some() { next_id.max(self.rows()) } else { next_id };
+        let read = || Ok((self.read_all()?, self.read_all_free()?));
+        let (states, counters) = match read() {
             // A writer may have replaced tiles since the manifest was read: then there is a new one to read.
             Err(error @ Error::Io { .. }) if self.lock.is_none() && self.check_unchanged().is_err() => {
                 let newer = Self::open(&self.path).map_err(|_| error)?;
@@ -408,7 +529,21 @@ impl Folder {
             }
             read => read?,
         };
-        Mapper::restore(classes, config, frames, next_id, states).map_err(Error::contents(&self.path))
+        let named = Error::contents(&self.path);
+        let mut map = Mapper::restore(classes, config, frames, next_id, states).map_err(named)?;
+        match counters {
+            Some(counters) => map.set_free_space(counters),
+            // What was hit before is not known: it must not be called gone.
+            None if !self.header.config.free_space.enabled && frames > 0 => map.forget_free_space(),
+            None => {}
+        }
+        Ok(map)
+    }
+
+    /// The header as that of one file: with the counters of all tiles.
+    fn whole_header(&self) -> Result<Header> {
+        let counters = self.read_all_free()?.filter(|counters| !counters.is_empty());
+        Ok(Header { free_space: counters.map(|counters| counters.to_bytes().into()), ..self.header.clone() })
     }
 
     /// Packs the folder into one map file, some tiles at a time.
@@ -419,7 +554,7 @@ impl Folder {
     /// The same under the names of these drives, or of its contents if there are none: as [`crate::save_with`] writes it.
     pub(crate) fn pack_as(&self, sources: &[String], out: impl AsRef<Path>) -> Result<Header> {
         let tiles: Vec<([i32; 2], u64)> = self.tiles.values().map(|entry| (entry.tile, entry.rows)).collect();
-        let header = Header { sources: sources.to_vec(), ..self.header.clone() };
+        let header = Header { sources: sources.to_vec(), ..self.whole_header()? };
         crate::file::save_tiles(header, &tiles, |tile| self.read(tile), out.as_ref())
     }
 
@@ -430,7 +565,13 @@ impl Folder {
         let mut file = MapFile::open(file)?;
         let mut header = file.header().clone();
         header.config.run.threads = threads;
+        let counters = header.free_space().transpose()?;
+        header.free_space = None;
         let mut new = Self::create(folder, header.clone())?;
+        if let Some(counters) = counters {
+            new.put_free(counters.columns(|_| true))?;
+            new.free_frames = counters.frames();
+        }
         let order: Vec<[i32; 2]> = file.tiles().iter().map(|info| info.tile).collect();
         let mut number = 0;
         while number < order.len() {
@@ -474,7 +615,7 @@ pub fn is_folder(path: &Path) -> bool {
 pub(crate) fn open_any(path: &Path) -> Result<(Header, Vec<PrimitiveState>)> {
     if is_folder(path) {
         let folder = Folder::open(path)?;
-        return Ok((folder.header.clone(), folder.read_all()?));
+        return Ok((folder.whole_header()?, folder.read_all()?));
     }
     if path.extension().is_some_and(|ending| ending == "npz") {
         return crate::export::read_npz(path);

@@ -14,11 +14,13 @@
 //! ```
 
 mod atomic;
+mod contents;
 mod disk;
 mod error;
 mod export;
 mod file;
 mod folder;
+mod free_tiles;
 mod lock;
 mod merge;
 #[cfg(test)]
@@ -28,11 +30,13 @@ mod submaps;
 mod transform;
 
 pub use atomic::{try_to_write, write_atomically};
+pub use contents::{content_hash, content_hash_of};
 pub use disk::Output;
 pub use error::{Error, Result};
 pub use export::{CostTable, ExportOptions, Format, export, heat, import_npz};
 pub use file::{
-    Checked, Header, MapFile, Recovered, TileInfo, check, load, load_region, recover, save, save_under, save_with,
+    Checked, Header, MapFile, Recovered, TILE_M, TileInfo, check, load, load_region, recover, save, save_under,
+    save_with,
 };
 pub use folder::{Folder, Written, is_folder};
 pub use lock::WriteLock;

@@ -131,13 +131,24 @@ fn without(part: &Part, classes: &ClassSet, config: &Config, trust: &[(String, f
     let columns: Vec<Option<usize>> =
         classes.names().iter().map(|name| names.iter().position(|other| other == name)).collect();
     let renamed = |state: &PrimitiveState| {
-        let log_evidence = columns.iter().map(|column| column.map_or(0.0, |c| state.log_evidence[c])).collect();
+        let log_evidence = columns.iter().map(|column| column.map_or(0, |c| state.log_evidence[c])).collect();
         PrimitiveState { log_evidence, ..transformed(state, &part.world_from_map) }
     };
     let states = part.states.iter().map(renamed).collect();
     let Header { frames, next_id, .. } = part.header;
     let named = Error::contents(&part.path);
     let mut map = Mapper::restore(classes.clone(), config.clone(), frames, next_id, states).map_err(&named)?;
+    match part.header.free_space().transpose()? {
+        Some(counters) => map.set_free_space(counters.moved(&part.world_from_map).map_err(&named)?),
+        None if config.free_space.enabled && !part.header.config.free_space.enabled && frames > 0 => {
+            return Err(Error::Refused(format!(
+                "{} was made without free space: what it hit is not known, and would be called gone; merge with \
+                 `free_space.enabled = false` (--config FILE)",
+                part.path.display()
+            )));
+        }
+        None => {}
+    }
     for (name, factor) in trust.iter().filter(|(name, _)| part.header.sources.contains(name)) {
         if part.header.sources.len() > 1 {
             return Err(Error::Refused(format!(
@@ -214,7 +225,7 @@ fn common_config(parts: &[Part], options: &MergeOptions) -> Result<Config> {
     Ok(first.header.config.clone())
 }
 
-/// All classes by name; the colour is that of the first map that has the class.
+/// All classes by name; the colour is that of the first map that has the class, and what can move in one can move.
 fn union(parts: &[Part]) -> Result<ClassSet> {
     let mut classes: Vec<(String, [u8; 3])> = Vec::new();
     for part in parts {
@@ -224,5 +235,13 @@ fn union(parts: &[Part]) -> Result<ClassSet> {
             }
         }
     }
-    Ok(ClassSet::new(classes)?)
+    let movable = |part: &Part| {
+        let classes = &part.header.classes;
+        (0..classes.len())
+            .filter(|c| classes.is_movable(*c))
+            .map(|c| classes.names()[c].clone())
+            .collect::<Vec<String>>()
+    };
+    let movable: Vec<String> = parts.iter().flat_map(movable).collect();
+    Ok(ClassSet::new(classes)?.with_movable(&movable)?)
 }

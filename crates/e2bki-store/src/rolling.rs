@@ -24,6 +24,9 @@ pub struct RollingMapper {
     resident: BTreeSet<[i32; 2]>,
     /// Tiles whose primitives in memory differ from those in the folder.
     dirty: BTreeSet<[i32; 2]>,
+    /// Tiles whose counters of free space are in memory, and those of them that differ from the folder's.
+    free_resident: BTreeSet<[i32; 2]>,
+    free_dirty: BTreeSet<[i32; 2]>,
     /// Number of the latest change of the map that has been looked at.
     seen: u64,
     /// Bytes that a primitive took, with its share of the index and the views, when there were most of them.
@@ -69,7 +72,7 @@ impl RollingMapper {
         if map.config().views.posterior != Posterior::Refined {
             return Err(Error::Refused("an accumulated posterior cannot be taken apart and spilled".into()));
         }
-        let folder = Folder::create(folder, Header::of(&map, &[]))?;
+        let folder = Folder::create(folder, Header::of_tiles(&map, &[]))?;
         Ok(Self::new(map, folder, budget))
     }
 
@@ -78,7 +81,8 @@ impl RollingMapper {
         let mut folder = Folder::open(folder)?;
         folder.lock()?;
         let Header { classes, config, frames, next_id, .. } = folder.header().clone();
-        let map = Mapper::restore(classes, config, frames, next_id, Vec::new())?;
+        let mut map = Mapper::restore(classes, config, frames, next_id, Vec::new())?;
+        map.set_free_space_frames(folder.free_frames)?;
         Ok(Self::new(map, folder, budget))
     }
 
@@ -86,7 +90,9 @@ impl RollingMapper {
         // The budget is for the map; what only makes it faster would take half of it.
         map.remember_kernels(false);
         let (resident, dirty, seen) = (BTreeSet::new(), BTreeSet::new(), map.change_number());
-        Self { map, folder, budget, resident, dirty, seen, per_primitive: 0.0, most: 0, peak: 0 }
+        let (free_resident, free_dirty) = (BTreeSet::new(), BTreeSet::new());
+        let (per_primitive, most, peak) = (0.0, 0, 0);
+        Self { map, folder, budget, resident, dirty, free_resident, free_dirty, seen, per_primitive, most, peak }
     }
 
     /// Adds a frame: first everything near its points comes back, then it is inserted, then what is far goes out.
@@ -102,6 +108,9 @@ impl RollingMapper {
         let folder = &self.folder;
         self.resident.extend(changed.iter().copied().filter(|tile| !folder.tiles.contains_key(tile)));
         self.dirty.extend(changed);
+        let counted = self.map.free_space_since(self.seen);
+        self.free_resident.extend(counted.iter().copied());
+        self.free_dirty.extend(counted);
         self.look_away();
         self.measure();
         self.make_room(needed)?;
@@ -145,13 +154,21 @@ impl RollingMapper {
         let gone = self.map.take_outside(low, high);
         self.look_away();
         let outside: BTreeSet<[i32; 2]> = self.dirty.iter().copied().filter(|tile| !kept.holds(*tile)).collect();
+        let free = self.map.take_free_space(|tile| !kept.holds(tile));
         let written = self.dirty_tiles(&outside, gone.iter()).and_then(|tiles| self.write(tiles));
+        let written = written.and_then(|_| {
+            let dirty = free.iter().filter(|(tile, _)| self.free_dirty.contains(*tile));
+            self.folder.put_free(dirty.map(|(tile, counters)| (*tile, counters.clone())).collect())
+        });
         if let Err(error) = written {
             // A full disk loses nothing: what could not be written stays in memory.
+            free.into_values().for_each(|counters| self.map.put_free_space(counters));
             self.map.put_back(gone)?;
             self.look_away();
             return Err(error);
         }
+        self.free_resident.retain(|tile| kept.holds(*tile));
+        self.free_dirty.retain(|tile| kept.holds(*tile));
         self.resident.retain(|tile| kept.holds(*tile));
         self.dirty.retain(|tile| kept.holds(*tile));
         Ok(())
@@ -181,7 +198,7 @@ impl RollingMapper {
     fn write(&mut self, tiles: Tiles) -> Result<Written> {
         let empty: Vec<[i32; 2]> =
             tiles.iter().filter(|(_, states)| states.is_empty()).map(|(tile, _)| *tile).collect();
-        let header = Header::of(&self.map, &self.folder.header().sources);
+        let header = Header::of_tiles(&self.map, &self.folder.header().sources);
         let written = self.folder.put_all(tiles, &header)?;
         empty.iter().for_each(|tile| {
             self.folder.tiles.remove(tile);
@@ -197,8 +214,20 @@ impl RollingMapper {
         for tile in &tiles {
             states.extend(self.folder.read(*tile)?);
         }
+        let free = self.folder.free.keys().copied().filter(|tile| wanted(*tile) && !self.free_resident.contains(tile));
+        let free = free.map(|tile| Ok((tile, self.folder.read_free(tile)?))).collect::<Result<Vec<_>>>()?;
+        // Before the primitives, so that what is gone is known of them.
+        for (tile, counters) in free {
+            self.map.put_free_space(counters);
+            self.free_resident.insert(tile);
+        }
         if !tiles.is_empty() {
-            self.map.put_back(states)?;
+            if self.map.config().not_a_sum().is_none() {
+                // Their numbers in the folder are not those in memory.
+                self.map.put_back_anew(states)?;
+            } else {
+                self.map.put_back(states)?;
+            }
             self.look_away();
             self.resident.extend(tiles);
             self.measure();
@@ -228,11 +257,13 @@ impl RollingMapper {
                 std::array::from_fn(|axis| places.iter().map(|p| p[axis]).fold(start, get))
             };
             let (low, high) = (bound(f64::min, f64::INFINITY), bound(f64::max, f64::NEG_INFINITY));
+            let own = tile(group[0]);
             let matters: BTreeSet<[i32; 2]> = (self.folder.tiles.values())
                 .filter(|entry| {
                     (0..3).all(|i| f64::from(entry.low[i]) <= high[i] && f64::from(entry.high[i]) >= low[i])
                 })
                 .map(|entry| entry.tile)
+                .chain([own])
                 .collect();
             self.make_room(Area { low: tile(group[0]), high: tile(group[0]) })?;
             self.bring(|tile| matters.contains(&tile))?;
@@ -248,8 +279,15 @@ impl RollingMapper {
         let changed = self.map.primitives().filter(|primitive| dirty.contains(&tile_of(primitive.sums().origin)));
         let states: Vec<PrimitiveState> = changed.map(|primitive| primitive.state()).collect();
         let written = self.write(self.dirty_tiles(dirty, states.iter())?)?;
-        self.folder.commit(Some(Header::of(&self.map, &self.folder.header().sources)))?;
+        if let Some(counters) = self.map.free_space() {
+            let tiles = counters.columns(|tile| self.free_dirty.contains(&tile));
+            let frames = counters.frames();
+            self.folder.put_free(tiles)?;
+            self.folder.free_frames = frames;
+        }
+        self.folder.commit(Some(Header::of_tiles(&self.map, &self.folder.header().sources)))?;
         self.dirty.clear();
+        self.free_dirty.clear();
         let here = self.folder.tiles.keys().filter(|tile| self.resident.contains(*tile)).count();
         Ok(Written { unchanged: here.saturating_sub(written.written), ..written })
     }

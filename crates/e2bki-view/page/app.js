@@ -17,7 +17,7 @@ const cameras = new Cameras($("stage"));
 // ms until the first picture, and between pictures, where a map takes that long to come in: drawing takes the time that loading needs.
 const FIRST = 1200, LOADING = 700;
 const shared = {
-  mode: { value: 0 }, range: { value: [0, 1] }, threshold: { value: 1 }, time: { value: 1 }, pixels: { value: 1 }, flat_view: { value: false }, picking: { value: false },
+  mode: { value: 0 }, range: { value: [0, 1] }, threshold: { value: 1 }, time: { value: 1 }, gone: { value: false }, pixels: { value: 1 }, flat_view: { value: false }, picking: { value: false },
 };
 let markers = [];
 const state = { show: null, maps: [], what: "primitives", hidden: new Set(), dirty: true, budget: 2e6, fixed: false, complete: null, times: { script: performance.now() }, playing: null, playMs: 12_000, live: false };
@@ -187,7 +187,7 @@ const short = (v) => String(Number(v.toPrecision(2)));
 /// Counts what is loaded and what of it is shown; sets the range of the colours.
 function count() {
   const totals = new Map(), samples = [], mode = shared.mode.value;
-  const stamp = JSON.stringify([mode, shared.threshold.value, shared.time.value, ...state.hidden]);
+  const stamp = JSON.stringify([mode, shared.threshold.value, shared.time.value, shared.gone.value, ...state.hidden]);
   let shown = 0, all = 0;
   for (const map of state.maps) {
     const names = map.about.classes.map((c) => c.name), visible = names.map((name) => !state.hidden.has(name));
@@ -221,6 +221,7 @@ function count() {
 
 // --- what the user does -----------------------------------------------------------------------------------------------
 const changed = () => { state.recount = true; state.dirty = true; };
+$("gone").onchange = (event) => { shared.gone.value = event.target.checked; changed(); };
 $("mode").onchange = (event) => { shared.mode.value = Number(event.target.value); changed(); };
 $("threshold").oninput = (event) => { shared.threshold.value = Number(event.target.value); $("threshold-value").textContent = "u ≤ " + shared.threshold.value.toFixed(2); changed(); };
 $("time").oninput = (event) => {

@@ -9,9 +9,10 @@ export function counted(tile, visible, shared, stamp) {
   const sums = new Uint32Array(visible.length), sample = new Float32Array(colored ? Math.ceil(tile.count / 7) : 0);
   let shown = 0;
   for (let i = 0; i < tile.count; i++) {
-    const label = tile.kind[2 * i];
+    const label = tile.kind[2 * i] & 32767, left = tile.kind[2 * i] > 32767;
     sums[label]++;
-    if (visible[label] && Math.fround(tile.value[4 * i + 2] / 65535) <= limit && Math.fround(tile.kind[2 * i + 1] / 65535) <= time) shown++;
+    const passes = left ? shared.gone.value : Math.fround(tile.value[4 * i + 2] / 65535) <= limit;
+    if (visible[label] && passes && Math.fround(tile.kind[2 * i + 1] / 65535) <= time) shown++;
     if (colored && i % 7 === 0) sample[i / 7] = tile.value[4 * i + mode - 1] / 65535;
   }
   return (tile.counted = { stamp, sums, shown, sample });

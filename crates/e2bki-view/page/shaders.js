@@ -8,12 +8,13 @@ in vec3 size;
 in vec4 turn;
 #endif
 in vec4 value;   // u_sem, u_spa, u, 4 × variance
-in vec2 kind;    // class, age
+in vec2 kind;    // class (32768 more: no longer there), age
 uniform sampler2D classes;   // rgb and whether it is shown
 uniform int mode;
 uniform vec2 range;
 uniform float threshold;
 uniform float time;
+uniform bool gone;           // whether what is no longer there is shown
 uniform float side;
 uniform float pixels;        // pixels per metre at distance 1, or everywhere from above
 uniform bool flat_view;
@@ -30,10 +31,11 @@ vec3 heat(float t) {
 }
 
 void main() {
-  vec4 known = texelFetch(classes, ivec2(int(kind.x + 0.5), 0), 0);
+  bool left = kind.x > 32767.5;
+  vec4 known = texelFetch(classes, ivec2(int(kind.x + 0.5) & 32767, 0), 0);
   float age = kind.y / 65535.0;
   middle = (modelMatrix * vec4(place, 1.0)).xyz;
-  if (known.a < 0.5 || value.z > threshold || age > time) {
+  if (known.a < 0.5 || age > time || (left ? !gone : value.z > threshold)) {
     gl_Position = vec4(2.0, 2.0, 2.0, 1.0);   // outside of everything
     gl_PointSize = 0.0;
     return;
@@ -42,6 +44,7 @@ void main() {
   float along = clamp((shown - range.x) / max(range.y - range.x, 1e-9), 0.0, 1.0);
   // Most of a map is quite sure: by the root, the few levels of sureness are told apart too.
   vec3 color = mode == 0 ? known.rgb : heat(mode == 5 ? along : sqrt(along));
+  if (left) color = mix(color, vec3(0.55), 0.65);
   vec4 seen = viewMatrix * vec4(middle, 1.0);
   float metre = flat_view ? pixels : pixels / max(-seen.z, 0.1);   // in pixels, at this distance
 #ifdef POINT

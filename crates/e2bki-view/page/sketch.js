@@ -22,6 +22,7 @@ function dots({ colors, depth, width, height }, map, tile, seen, left, part, pix
   const [a, b, , c, d, e, , f, g, h, , k, l, m, , n] = seen.elements;
   const ink = map.about.classes.map(({ color: [r, g, b] }) => (255 << 24) | ((0.8 * b) << 16) | ((0.8 * g) << 8) | (0.8 * r));
   for (let i = 0; i < tile.count; i++) {
+    if (tile.kind[2 * i] > 32767) continue;   // no longer there
     const x = tile.place[3 * i] + ox, y = tile.place[3 * i + 1] + oy, z = tile.place[3 * i + 2] + oz;
     const far = c * x + f * y + k * z + n;
     if (far < 0.1) continue;

@@ -1,7 +1,5 @@
 //! The full belief at a position, as shown by the page.
 
-use e2bki::config::Distance;
-use e2bki::kernel::sparse_kernel;
 use e2bki::{Beliefs, ClassSet, Mapper, Primitive};
 use serde_json::{Value, json};
 
@@ -12,7 +10,7 @@ const LISTED: usize = 12;
 pub fn answer(map: &Mapper, at: [f64; 3]) -> Value {
     let names = map.classes().names();
     let mut involved: Vec<(f64, Primitive<'_>)> =
-        map.primitives_reaching(at, at).into_iter().map(|p| (kernel(map, &p, at), p)).collect();
+        map.primitives_reaching(at, at).into_iter().map(|p| (kernel(&p, at), p)).collect();
     involved.retain(|(k, _)| *k > 0.0);
     involved.sort_by(|(a, p), (b, q)| b.total_cmp(a).then(p.id().cmp(&q.id())));
     let count = involved.len();
@@ -46,8 +44,6 @@ pub(crate) fn belief(classes: &ClassSet, beliefs: &Beliefs, at: [f64; 3]) -> Val
 }
 
 /// Kernel weight of a primitive at a position.
-fn kernel(map: &Mapper, primitive: &Primitive<'_>, at: [f64; 3]) -> f64 {
-    let d = primitive.ellipsoid().distance(at);
-    let d = if map.config().kernel.distance == Distance::Squared { d * d } else { d };
-    primitive.votes() * sparse_kernel(d, primitive.reach())
+fn kernel(primitive: &Primitive<'_>, at: [f64; 3]) -> f64 {
+    primitive.votes() * primitive.kernel(at)
 }

@@ -10,6 +10,9 @@ use crate::tile::Tile;
 /// First bytes of every tile message; the last is the version of the format.
 const MAGIC: &[u8; 4] = b"E2T1";
 
+/// Added to the class of a primitive that was seen through since: far above any number of classes.
+const GONE: u16 = 1 << 15;
+
 /// Layer of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -38,7 +41,7 @@ struct Columns {
     rotations: Vec<[i16; 4]>,
     /// u_sem, u_spa, u and four times the variance, scaled to 0 … 65535.
     values: Vec<[u16; 4]>,
-    /// Class, and age scaled to 0 … 65535: 0 is the oldest.
+    /// Class, with [`GONE`] added where it is no longer there, and age scaled to 0 … 65535: 0 is the oldest.
     kinds: Vec<[u16; 2]>,
 }
 
@@ -55,7 +58,8 @@ pub(crate) fn primitives(map: &Mapper, heights: [f64; 2], next_id: u64, at: Addr
         columns.rotations.push(instance.rotation.map(|q| (q * 32767.0).round() as i16));
         columns.values.push(values(&instance.belief));
         let age = instance.id as f64 / next_id.max(1) as f64;
-        columns.kinds.push([instance.label as u16, share(age)]);
+        let gone = if instance.gone { GONE } else { 0 };
+        columns.kinds.push([instance.label as u16 | gone, share(age)]);
     }
     columns.bytes(Layer::Primitives, at, origin, 0.0)
 }

@@ -22,6 +22,8 @@ pub struct Instance {
     pub label: usize,
     /// The map's belief at its centre.
     pub belief: Belief,
+    /// Whether it was seen through since and is no longer there.
+    pub gone: bool,
 }
 
 /// The primitives whose mean is in a tile. `map` must hold all that reach into it.
@@ -40,6 +42,7 @@ pub(crate) fn instances(map: &Mapper, tile: Tile, heights: [f64; 2]) -> Vec<Inst
             rotation: quaternion(ellipsoid.axes),
             label: p.label(),
             belief,
+            gone: p.is_gone(),
         }
     };
     chosen.iter().zip(beliefs.iter()).map(instance).collect()

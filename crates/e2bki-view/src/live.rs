@@ -13,7 +13,7 @@ use crate::dirty::DirtyTiles;
 use crate::error::{Error, Result};
 use crate::instance::Instance;
 use crate::points::{OF_LIVE_FRAME, sample};
-use crate::scene::{Snapshot, states_in};
+use crate::scene::{Snapshot, counters_in, states_in};
 use crate::scenes::Scenes;
 use crate::tile::Tile;
 
@@ -163,7 +163,10 @@ impl Publisher {
     }
 
     fn snapshot(&self, map: &Mapper, tile: Tile) -> Snapshot {
-        Snapshot { tile, next_id: map.next_id(), states: states_in(map, tile, self.dirty.heights(tile)) }
+        let heights = self.dirty.heights(tile);
+        let states = states_in(map, tile, heights);
+        let free = counters_in(map, tile, heights, &states);
+        Snapshot { tile, next_id: map.next_id(), states, free }
     }
 
     /// Number of encoded tiles, and the time spent.

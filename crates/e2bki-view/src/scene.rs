@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
+use e2bki::free::Counters;
 use e2bki::{Beliefs, ClassSet, Config, Mapper, PrimitiveState, SemanticMapper, Voxels};
 use serde_json::{Value, json};
 
@@ -43,6 +44,8 @@ pub(crate) struct Snapshot {
     pub(crate) tile: Tile,
     pub(crate) next_id: u64,
     pub(crate) states: Vec<PrimitiveState>,
+    /// What was seen and seen through there, if the map knows it.
+    pub(crate) free: Option<Counters>,
 }
 
 /// Number of encoded tiles of a live map, and the nanoseconds spent.
@@ -179,12 +182,15 @@ impl Scene {
                 return Ok(Some(packed.get(tile, make)));
             }
             (Content::Static { map: whole, .. }, _) => {
-                let states = states_in(whole, tile, self.heights_around(tile));
-                (self.part(whole.config(), states, whole.next_id())?, 0)
+                let heights = self.heights_around(tile);
+                let states = states_in(whole, tile, heights);
+                let free = counters_in(whole, tile, heights, &states);
+                (self.part(whole.config(), states, free, whole.next_id())?, 0)
             }
             (Content::Live { config, snapshots, .. }, _) => {
                 let Some(snapshot) = lock(snapshots).get(&tile).cloned() else { return Ok(None) };
-                (self.part(config, snapshot.states.clone(), snapshot.next_id)?, snapshot.next_id)
+                let Snapshot { states, free, next_id, .. } = &*snapshot;
+                (self.part(config, states.clone(), free.clone(), *next_id)?, *next_id)
             }
         };
         let bytes = if what == Layer::Primitives {
@@ -251,19 +257,30 @@ impl Scene {
     }
 
     /// A small map of some primitives: where no others reach, its beliefs are those of the whole map.
-    fn part(&self, config: &Config, states: Vec<PrimitiveState>, next_id: u64) -> Result<Mapper> {
+    fn part(
+        &self,
+        config: &Config,
+        states: Vec<PrimitiveState>,
+        free: Option<Counters>,
+        next_id: u64,
+    ) -> Result<Mapper> {
         let config = config.clone().with(|c| c.views.live_voxels = false);
-        Ok(Mapper::restore(self.classes.clone(), config, 0, next_id, states)?)
+        let mut part = Mapper::restore(self.classes.clone(), config, 0, next_id, states)?;
+        if let Some(counters) = free {
+            part.set_free_space(counters);
+        }
+        Ok(part)
     }
 
     /// The part of a live map that reaches into a tile.
     fn part_at(&self, tile: Tile) -> Result<Mapper> {
         let Content::Live { config, snapshots, .. } = &self.content else {
-            return self.part(&Config::default(), Vec::new(), 0);
+            return self.part(&Config::default(), Vec::new(), None, 0);
         };
-        let snapshot = lock(snapshots).get(&tile).cloned();
-        let (states, next_id) = snapshot.map_or_else(Default::default, |s| (s.states.clone(), s.next_id));
-        self.part(config, states, next_id)
+        match lock(snapshots).get(&tile).cloned() {
+            Some(snapshot) => self.part(config, snapshot.states.clone(), snapshot.free.clone(), snapshot.next_id),
+            None => self.part(config, Vec::new(), None, 0),
+        }
     }
 
     /// The instances of a tile; empty if the map has no such tile, or no primitives.
@@ -334,9 +351,25 @@ impl Scene {
     }
 }
 
-/// The states of all primitives that reach into a tile. `heights` is the range of means in the tile and its neighbours: the
+/// The states of all primitives that beliefs in a tile depend on. `heights` is the range of means in the tile and its neighbours: the
 /// search is by bounding box, so a primitive that reaches in from the side is found at the height of its mean.
 pub(crate) fn states_in(map: &Mapper, tile: Tile, heights: [f64; 2]) -> Vec<PrimitiveState> {
     let (low, high) = tile.bounds(heights);
-    map.primitives_reaching(low, high).iter().map(e2bki::Primitive::state).collect()
+    // Kernels may depend on primitives around: then all are wanted whose kernels, or those beside them, may reach in.
+    let margin = map.config().longest_influence() - map.config().longest_reach();
+    let margin = if margin > 0.0 { map.config().longest_influence() } else { 0.0 };
+    map.primitives_reaching(low.map(|v| v - margin), high.map(|v| v + margin))
+        .iter()
+        .map(e2bki::Primitive::state)
+        .collect()
+}
+
+/// What was seen and seen through in a tile, and where those primitives are; nothing if the map does not know it.
+pub(crate) fn counters_in(map: &Mapper, tile: Tile, heights: [f64; 2], states: &[PrimitiveState]) -> Option<Counters> {
+    /// Kernels reach a little beyond the means.
+    const BEYOND_M: f64 = 1.0;
+    let counters = map.free_space().filter(|counters| !counters.is_empty())?;
+    let (low, high) = tile.bounds(heights);
+    let means = states.iter().map(|state| state.sums.mean());
+    Some(counters.part(low.map(|v| v - BEYOND_M), high.map(|v| v + BEYOND_M), means))
 }

@@ -1,6 +1,7 @@
 //! What a frame can have to do with: for a map of which only a part is in memory.
 
-use crate::config::Config;
+use crate::config::{Config, POOLED_M, Reach};
+use crate::free::BLOCK_M;
 use crate::input::Frame;
 use crate::mapper::Mapper;
 use crate::pose::WORLD_LIMIT_M;
@@ -25,7 +26,28 @@ impl Mapper {
             }
         }
         let margin = margin(config);
-        (low[0] <= high[0]).then(|| (low.map(|v| v - margin), high.map(|v| v + margin)))
+        let mut footprint = (low[0] <= high[0]).then(|| (low.map(|v| v - margin), high.map(|v| v + margin)));
+        if config.free_space.enabled && !frame.points.is_empty() {
+            // What was seen through may be gone; blocks of counters are taken as a whole. Returns count at any distance.
+            let (mut low, mut high) = footprint.unwrap_or(([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]));
+            let at = frame.world_from_sensor.translation();
+            let reach = config.free_space.max_range + BLOCK_M;
+            for i in 0..3 {
+                low[i] = low[i].min(at[i] - reach);
+                high[i] = high[i].max(at[i] + reach);
+            }
+            for point in frame.points {
+                let world = frame.world_from_sensor.apply(point.map(f64::from));
+                if world.iter().all(|v| v.abs() <= WORLD_LIMIT_M) {
+                    for i in 0..3 {
+                        low[i] = low[i].min(world[i]);
+                        high[i] = high[i].max(world[i]);
+                    }
+                }
+            }
+            footprint = Some((low, high));
+        }
+        footprint
     }
 }
 
@@ -39,5 +61,7 @@ fn margin(config: &Config) -> f64 {
     } else {
         0.0
     };
-    cubes + refined
+    // Kernels follow the surface that primitives around them form, and those of primitives around fresh ones change.
+    let pooled = if config.kernel.reach == Reach::Surface { 2.0 * POOLED_M } else { 0.0 };
+    cubes + refined + pooled
 }

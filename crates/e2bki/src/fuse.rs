@@ -3,45 +3,57 @@
 use rayon::prelude::*;
 
 use crate::cluster::Clusters;
+use crate::config::Config;
 use crate::input::EvidentialPoints;
 use crate::kernel::Form;
 use crate::map::{Batch, Core};
 use crate::pose::Pose;
-use crate::primitive::{Sums, block_of, log_evidence_of_odds};
+use crate::primitive::{
+    AT_ONCE, Sums, block_of, log_evidence_of, log_evidence_of_odds, quanta_of, rounded_evidence, witnesses_per_point,
+};
 
 /// Primitives of a frame, one per cluster, with their opinions.
-pub(crate) fn fuse(
-    points: &EvidentialPoints,
-    clusters: &Clusters,
-    world_from_sensor: &Pose,
-    correlation: f64,
-) -> Batch {
+pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_sensor: &Pose, config: &Config) -> Batch {
     let classes = points.classes;
-    let mut log_evidence = vec![0.0; clusters.len() * classes];
+    let (lifetime, of_frame) =
+        (config.lifetime_correlation(), config.fusion.correlation - config.lifetime_correlation());
+    let mut log_evidence = vec![0_i64; clusters.len() * classes];
     let mut probability = vec![0.0; clusters.len() * classes];
     let cores = (0..clusters.len())
         .into_par_iter()
         .zip(log_evidence.par_chunks_mut(classes))
         .zip(probability.par_chunks_mut(classes))
         .with_min_len(256)
-        .map(|((cluster, log_evidence), probability)| {
+        .map_init(Vec::new, |scratch: &mut Vec<f64>, ((cluster, log_evidence), probability)| {
             let members = clusters.members(cluster);
             let world = |i: u32| world_from_sensor.apply(points.position[i as usize].map(f64::from));
             let mut sums = Sums::about(block_of(world(members[0])));
-            for i in members {
-                sums.add_point(world(*i), f64::from(points.range[*i as usize]));
-            }
-            if points.share_rows() {
-                add_shared_rows(points, members, log_evidence);
-            } else {
-                for i in members {
-                    let row = log_evidence.iter_mut().zip(points.odds(*i as usize));
-                    row.for_each(|(sum, odds)| *sum += log_evidence_of_odds(*odds));
+            // So many at a time as are exact in floating point.
+            for members in members.chunks(AT_ONCE) {
+                sums.add_points(members.iter().map(|i| (world(*i), f64::from(points.range[*i as usize]))));
+                scratch.clear();
+                scratch.resize(classes, 0.0);
+                if points.share_rows() {
+                    add_shared_rows(points, members, scratch);
+                } else {
+                    for i in members {
+                        let row = scratch.iter_mut().zip(points.odds(*i as usize));
+                        row.for_each(|(sum, odds)| *sum += log_evidence_of_odds(*odds));
+                    }
                 }
+                let row = log_evidence.iter_mut().zip(&*scratch);
+                row.for_each(|(sum, value)| *sum = sum.saturating_add(quanta_of(*value)));
+            }
+            if of_frame > 0.0 {
+                // What the points of this frame are worth together, rounded to the grid of all sums.
+                let factor = witnesses_per_point(members.len() as f64, of_frame);
+                log_evidence
+                    .iter_mut()
+                    .for_each(|value| *value = quanta_of(rounded_evidence(log_evidence_of(*value) * factor)));
             }
             sums.settle();
             let mut core = Core::of_sums(sums);
-            core.judge(log_evidence, correlation, probability);
+            core.judge(log_evidence, lifetime, probability);
             core
         })
         .collect();
@@ -64,9 +76,11 @@ impl Core {
     pub(crate) fn of_sums(sums: Sums) -> Self {
         Self {
             id: 0,
+            order: 0,
             sums,
             mean: sums.mean(),
             form: Form::default(),
+            surface: [0.0; 6],
             plausible: u64::MAX,
             uncertainty: 1.0,
             ln_uncertainty: 0.0,
@@ -74,6 +88,7 @@ impl Core {
             position: 0,
             label: 0,
             muted: false,
+            gone: false,
             changed: false,
             alive: true,
         }

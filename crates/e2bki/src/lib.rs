@@ -50,6 +50,7 @@ pub use error::{Error, Result};
 pub use input::{
     Dropped, EvidentialPoints, Frame, FrameReport, LogitKind, MAX_ODDS, MIN_ENTROPY_UNCERTAINTY, Semantics,
 };
+pub use map::Rank;
 pub use mapper::Mapper;
 pub use method::SemanticMapper;
 pub use outputs::{BirdsEye, ByteSize, Primitive};

@@ -5,16 +5,15 @@ use std::sync::Arc;
 use crate::classes::ClassSet;
 use crate::config::{Config, Posterior};
 use crate::error::{Error, Result};
-use crate::fold::fold;
-use crate::free::{Counters, Existence, FreeSpace};
+use crate::fold::{cubes_of, fold, overfull};
+use crate::free::FreeSpace;
 use crate::input::{Frame, FrameReport};
 use crate::map::{Batch, ChangeLog, PrimitiveSet, Recipe};
-use crate::pose::Pose;
 use crate::prepare::Prepared;
 use crate::refine::refine;
 use crate::submaps::Submaps;
 use crate::timings::timed;
-use crate::view::{Accumulated, LiveGrid, Terms, Work};
+use crate::view::{Accumulated, LiveGrid, LiveView, Terms, Work};
 
 /// More threads than this bring nothing but their stacks: a few for each processor, and enough everywhere to try things out.
 fn most_threads() -> usize {
@@ -43,11 +42,11 @@ fn most_threads() -> usize {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Mapper {
-    classes: ClassSet,
-    config: Config,
+    pub(crate) classes: ClassSet,
+    pub(crate) config: Config,
     pub(crate) terms: Terms,
     pub(crate) set: PrimitiveSet,
-    pub(crate) live: Option<LiveGrid>,
+    pub(crate) live: Option<LiveView>,
     pub(crate) accumulated: Option<Accumulated>,
     pub(crate) frames: u64,
     pub(crate) log: ChangeLog,
@@ -64,7 +63,8 @@ impl Mapper {
         config.check_classes(classes.len())?;
         let terms = Terms::new(classes.len(), &config);
         let live = (config.views.live_voxels && config.views.posterior == Posterior::Refined)
-            .then(|| LiveGrid::new(config.views.resolution, terms, config.kernel.distance));
+            .then(|| LiveGrid::new(config.views.resolution, terms, config.kernel.distance))
+            .map(|grid| LiveView::new(grid, config.views.update));
         let accumulated = (config.views.posterior == Posterior::Accumulate)
             .then(|| Accumulated::new(config.views.resolution, terms, config.kernel.distance));
         let pool = match config.run.threads {
@@ -76,7 +76,7 @@ impl Mapper {
                     .map_err(|e| Error::Unsupported(format!("cannot start {threads} threads: {e}")))?,
             )),
         };
-        let set = PrimitiveSet::new(classes.len(), Recipe::solid(&config));
+        let set = PrimitiveSet::new(classes.len(), Recipe::solid(&config)).of_cubes(config.cubes_of_sum());
         let free = config.free_space.enabled.then(FreeSpace::default);
         let log = ChangeLog::default();
         Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, log, free, submaps: None, pool })
@@ -135,16 +135,27 @@ impl Mapper {
     fn insert_here(&mut self, prepared: Prepared) -> Result<FrameReport> {
         prepared.check(self.classes.len())?;
         self.check_counts(1, prepared.rows.len())?;
-        let Prepared { batch, rows, mut report, world_from_sensor, looked, .. } = prepared;
-        // First, because it alone can fail.
-        if let Some((free, looked)) = self.free.as_mut().zip(looked) {
-            report.free_space = Some(free.count(looked)?);
+        let Prepared { batch, mut rows, mut report, world_from_sensor, looked, .. } = prepared;
+        let refused = overfull(&self.set, &batch, &rows, cubes_of(&self.config));
+        if !refused.is_empty() {
+            report.saturated = refused.len();
+            rows.retain(|row| refused.binary_search(row).is_err());
         }
+        // First, because it alone can fail.
+        let weights = self.weights();
+        let sight = match self.free.as_mut().zip(looked) {
+            Some((free, looked)) => {
+                let (counted, sight) = free.count(looked, &weights)?;
+                report.free_space = Some(counted);
+                sight
+            }
+            None => None,
+        };
         let (mut submaps, number) = (self.submaps.take(), self.frames);
         // Beside the rest: neither looks at the other.
         let keep = || {
             if let Some(submaps) = &mut submaps {
-                submaps.add(&batch, &rows, world_from_sensor, number);
+                submaps.add(&batch, &rows, world_from_sensor, number, sight.as_ref());
             }
         };
         rayon::join(|| self.insert_rows(&batch, &rows, &mut report), keep);
@@ -176,10 +187,12 @@ impl Mapper {
     }
 
     fn update_views(&mut self, frame: Option<(&Batch, &[usize])>) -> Work {
+        let shown = self.settle_existence();
         let stale = self.set.take_stale();
         self.log.note(&stale);
+        self.log.note_views(&shown);
         if let Some(live) = &mut self.live {
-            return live.refresh(&self.set, &stale);
+            return live.note(&self.set, stale);
         }
         match (&mut self.accumulated, frame) {
             (Some(accumulated), Some((batch, rows))) => {
@@ -206,12 +219,20 @@ impl Mapper {
             return Err(Error::Merge("an accumulated posterior cannot be taken apart again".into()));
         }
         self.check_counts(other.frames, other.set.len())?;
+        self.check_free_space_of(other)?;
         let theirs = self.submaps_of_other(other)?;
-        if let Some((mine, theirs)) = self.free.as_mut().zip(other.free.as_ref()) {
-            mine.counters.merge(&theirs.counters)?;
-        }
         let batch = other.set.to_batch();
         let rows: Vec<usize> = (0..batch.cores.len()).collect();
+        if let Some(row) = overfull(&self.set, &batch, &rows, cubes_of(&self.config)).first() {
+            return Err(Error::Merge(format!(
+                "around {:.2?} they would hold more points or evidence than can be summed exactly",
+                batch.cores[*row].mean
+            )));
+        }
+        let weights = self.weights();
+        if let Some((mine, theirs)) = self.free.as_mut().zip(other.free.as_ref()) {
+            mine.combine(&theirs.counters, false, &weights)?;
+        }
         let folded = fold(&mut self.set, &batch, &rows, &self.config);
         let mut outcome = refine(&mut self.set, &self.config);
         self.set.settle(std::mem::take(&mut outcome.changed));
@@ -243,39 +264,13 @@ impl Mapper {
     /// some 200 bytes per primitive near the robot. No result depends on it.
     pub fn remember_kernels(&mut self, remember: bool) {
         if let Some(live) = &mut self.live {
-            live.remembers = remember;
+            live.remember_kernels(remember);
         }
     }
 
     /// Brings the voxel view up to date after a change that was not a frame.
     pub(crate) fn refresh(&mut self) {
         self.update_views(None);
-    }
-
-    /// What was seen and seen through, if `free_space.enabled`.
-    pub fn free_space(&self) -> Option<&Counters> {
-        self.free.as_ref().map(|free| &free.counters)
-    }
-
-    /// Puts counters in place of those the map has, as from a file. Without effect unless `free_space.enabled`.
-    pub fn set_free_space(&mut self, counters: Counters) {
-        if let Some(free) = &mut self.free {
-            free.counters = counters;
-        }
-    }
-
-    /// For every point of a scan whether it is in space that is known to be free: it moves. All false without counters.
-    pub fn moving(&self, points: &[[f32; 3]], world_from_sensor: &Pose) -> Vec<bool> {
-        match &self.free {
-            Some(free) => self.run(|| free.moving(points, world_from_sensor)),
-            None => vec![false; points.len()],
-        }
-    }
-
-    /// How free space acts on beliefs, if it does.
-    pub(crate) fn existence(&self) -> Option<Existence<'_>> {
-        let free = self.free.as_ref().filter(|free| !free.counters.is_empty())?;
-        Some(Existence::new(free, &self.classes, &self.config))
     }
 
     /// The classes.

@@ -1,9 +1,10 @@
 //! What can be read from a map: beliefs anywhere, voxels, bird's-eye cells, primitives, and the bytes it takes.
 
 use crate::error::{Error, Result};
+use crate::free::{State, Tally};
 use crate::map::{PrimitiveSet, Recipe};
 use crate::mapper::Mapper;
-use crate::primitive::{Ellipsoid, Sums};
+use crate::primitive::{Ellipsoid, Sums, log_evidence_of};
 use crate::state::PrimitiveState;
 use crate::view::{Beliefs, Cells, Lattice, LiveVoxel, Voxels, query, rasterise};
 
@@ -15,7 +16,7 @@ pub struct Primitive<'a> {
 }
 
 impl<'a> Primitive<'a> {
-    /// Age order: lower is older. Never used twice in a map.
+    /// Age order: lower is older. Never used twice in a map in memory; files of maps that are sums do not keep it.
     pub fn id(&self) -> u64 {
         self.set.core(self.slot).id
     }
@@ -46,8 +47,8 @@ impl<'a> Primitive<'a> {
     }
 
     /// Log-evidence of every class: the additive semantics.
-    pub fn log_evidence(&self) -> &'a [f64] {
-        self.set.log_evidence(self.slot)
+    pub fn log_evidence(&self) -> Vec<f64> {
+        self.set.log_evidence(self.slot).iter().map(|quanta| log_evidence_of(*quanta)).collect()
     }
 
     /// Probability of every class (paper: p).
@@ -82,9 +83,25 @@ impl<'a> Primitive<'a> {
         PrimitiveState { id: core.id, muted: core.muted, sums: core.sums, log_evidence }
     }
 
+    /// Whether it was seen through since, so often that views leave it out; never in a map without free space.
+    pub fn is_gone(&self) -> bool {
+        self.set.core(self.slot).gone
+    }
+
     /// How much it counts in the posterior: as many times as it has independent witnesses.
     pub fn votes(&self) -> f64 {
         f64::from(self.set.recipe().votes(self.set.core(self.slot)))
+    }
+
+    /// Kernel at a place, from 0 to 1: how much of its evidence counts there.
+    pub fn kernel(&self, at: [f64; 3]) -> f64 {
+        self.set.recipe().kernel_at(self.set.core(self.slot), at)
+    }
+
+    /// How the surface runs that it is a part of: the covariance of its class around it divided by the largest variance,
+    /// as xx, yy, zz, xy, xz, yz; zero unless kernels follow surfaces.
+    pub fn surface(&self) -> [f32; 6] {
+        self.set.core(self.slot).surface
     }
 
     /// Kernel reach ℓβe^{1−u}, longer for what was seen from afar, metres; 0 for a muted primitive.
@@ -104,12 +121,14 @@ pub struct ByteSize {
     pub voxels: usize,
     /// What every submap added, if it is kept.
     pub submaps: usize,
+    /// What was seen and seen through.
+    pub free_space: usize,
 }
 
 impl ByteSize {
     /// All parts together.
     pub fn total(&self) -> usize {
-        self.primitives + self.index + self.voxels + self.submaps
+        self.primitives + self.index + self.voxels + self.submaps + self.free_space
     }
 }
 
@@ -150,18 +169,19 @@ impl Mapper {
     }
 
     /// Voxels of the live view that hold evidence, in a fixed order; none if the live view is off. Those in space known to
-    /// be free are left out.
+    /// be free are left out. What changed since somebody last looked is computed first (see `views.update`).
     pub fn live_voxels(&self) -> impl Iterator<Item = LiveVoxel> {
         let existence = self.existence();
-        self.live.iter().flat_map(|live| live.iter()).filter(move |voxel| match (&existence, voxel.belief.label()) {
-            (Some(existence), Some(label)) => !existence.is_gone(voxel.center, label),
+        let voxels = self.live.as_ref().map_or_else(Vec::new, |live| self.run(|| live.voxels(&self.set)));
+        voxels.into_iter().filter(move |voxel| match (&existence, voxel.belief.label()) {
+            (Some(existence), Some(label)) => !existence.leaves_out(voxel.center, label),
             _ => true,
         })
     }
 
     /// Number of voxels in the live view.
     pub fn live_voxel_count(&self) -> usize {
-        self.live.as_ref().map_or(0, |live| live.len())
+        self.live.as_ref().map_or(0, |live| self.run(|| live.len(&self.set)))
     }
 
     /// Voxels of any side that hold evidence, with all classes. With an accumulated posterior, its own voxels only.
@@ -192,13 +212,8 @@ impl Mapper {
         let recipe = Recipe::planar(self.config());
         let mut set = PrimitiveSet::new(self.classes().len(), recipe);
         let batch = self.set.to_flat_batch();
-        let there: Vec<usize> = match self.existence() {
-            None => (0..batch.cores.len()).collect(),
-            Some(existence) => {
-                let gone = |p: &Primitive<'_>| existence.is_gone(p.mean(), p.label());
-                self.primitives().enumerate().filter(|(_, p)| !gone(p)).map(|(row, _)| row).collect()
-            }
-        };
+        let there: Vec<usize> =
+            self.primitives().enumerate().filter(|(_, p)| !p.is_gone()).map(|(row, _)| row).collect();
         set.insert(&batch, there);
         Ok(BirdsEye { map: self, set })
     }
@@ -208,31 +223,40 @@ impl Mapper {
         self.birds_eye()?.cells(resolution)
     }
 
-    /// Primitives, oldest first.
-    pub fn primitives(&self) -> impl ExactSizeIterator<Item = Primitive<'_>> {
-        self.set.by_id().into_iter().map(|slot| Primitive { set: &self.set, slot })
+    /// What free space says of a primitive: its state, existence and counts; nothing in a map without free space.
+    pub fn existence_of(&self, primitive: &Primitive<'_>) -> Option<(State, f64, Tally)> {
+        let known = self.existence()?.in_cube(primitive.mean(), primitive.label());
+        // A primitive whose frames were not counted is there.
+        Some((known.state(), known.tally.existence(f64::from(known.kappa)).unwrap_or(1.0), known.tally))
     }
 
-    /// Primitives whose kernel reaches into a box, oldest first: all that beliefs in it depend on.
+    /// All primitives: oldest first or, in a map that is a sum ([`Config::not_a_sum`](crate::Config::not_a_sum)), by
+    /// place and class, which does not depend on how the map came to be.
+    pub fn primitives(&self) -> impl ExactSizeIterator<Item = Primitive<'_>> {
+        self.set.in_order().into_iter().map(|slot| Primitive { set: &self.set, slot })
+    }
+
+    /// Primitives whose kernel reaches into a box, in the order of [`Self::primitives`]: all that beliefs in it depend on.
     pub fn primitives_reaching(&self, low: [f64; 3], high: [f64; 3]) -> Vec<Primitive<'_>> {
         if !(0..3).all(|i| low[i] <= high[i]) {
             return Vec::new();
         }
         // Looking up cubic metres pays only where there are fewer of them than primitives.
         let cubes: f64 = (0..3).map(|i| high[i] - low[i] + 3.0).product();
-        let mut found = Vec::new();
-        if cubes < self.set.len() as f64 {
+        let found = if cubes < self.set.len() as f64 {
+            let mut found = Vec::new();
             self.set.supports_in(low, high, &mut found);
+            self.set.sorted(found.into_iter().map(|(_, slot)| slot))
         } else {
-            found = self.set.supports_in_wide(low, high);
-        }
-        found.into_iter().map(|(_, slot)| Primitive { set: &self.set, slot }).collect()
+            self.set.supports_in_wide(low, high)
+        };
+        found.into_iter().map(|slot| Primitive { set: &self.set, slot }).collect()
     }
 
-    /// Primitives in the cubic metres from one to another, both included, oldest first: those whose
+    /// Primitives in the cubic metres from one to another, both included, in the order of [`Self::primitives`]: those whose
     /// [`origin`](Sums::origin) lies between the two.
     pub fn primitives_in_blocks(&self, low: [i32; 3], high: [i32; 3]) -> Vec<Primitive<'_>> {
-        self.set.in_blocks(low, high).into_iter().map(|(_, slot)| Primitive { set: &self.set, slot }).collect()
+        self.set.in_blocks(low, high).into_iter().map(|slot| Primitive { set: &self.set, slot }).collect()
     }
 
     /// Bytes held, by part.
@@ -241,7 +265,8 @@ impl Mapper {
         let live = self.live.as_ref().map_or(0, |live| live.byte_size());
         let accumulated = self.accumulated.as_ref().map_or(0, |accumulated| accumulated.byte_size());
         let submaps = self.submaps().map_or(0, |submaps| submaps.byte_size());
-        ByteSize { primitives, index: index + self.log.byte_size(), voxels: live + accumulated, submaps }
+        let free_space = self.free_space().map_or(0, |counters| counters.byte_size());
+        ByteSize { primitives, index: index + self.log.byte_size(), voxels: live + accumulated, submaps, free_space }
     }
 }
 

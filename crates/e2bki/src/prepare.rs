@@ -44,7 +44,7 @@ impl Prepared {
 
         // 4. Fuse and gate: each group summed into a primitive, the most uncertain stopped.
         let (batch, rows) = timed(&mut time.fuse, || {
-            let mut batch = fuse(&points, &clusters, pose, config.fusion.correlation);
+            let mut batch = fuse(&points, &clusters, pose, config);
             let rows = gate(&mut batch, config, &mut report);
             (batch, rows)
         });

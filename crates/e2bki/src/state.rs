@@ -3,12 +3,15 @@
 use rayon::prelude::*;
 
 use crate::classes::ClassSet;
+use crate::cluster::cell_of;
 use crate::config::{Config, Posterior};
 use crate::error::{Error, Result};
+use crate::fold::{in_cell, put_back};
 use crate::map::{Batch, Core};
 use crate::mapper::Mapper;
+use crate::maths::argmax;
 use crate::pose::WORLD_LIMIT_M;
-use crate::primitive::{QUANTUM_M, Sums};
+use crate::primitive::{MOST_QUANTA, QUANTUM_M, Sums, log_evidence_of};
 
 /// Largest standard deviation of a primitive that is put back, metres: far beyond what clustering makes.
 const MAX_SPREAD_M: f64 = 50.0;
@@ -23,43 +26,48 @@ const AT_ONCE: usize = 1 << 15;
 /// All that a primitive holds; the ellipsoid, the opinion and the kernel are derived from it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrimitiveState {
-    /// Age order: lower is older. Never used twice in a map.
+    /// Age order: lower is older. Never used twice in a map. In a map that is a sum it means nothing and only tells
+    /// primitives apart.
     pub id: u64,
     /// Stopped by the gate but kept for refinement: its kernel is zero.
     pub muted: bool,
     /// The additive geometry.
     pub sums: Sums,
-    /// The additive semantics: log-evidence of every class.
-    pub log_evidence: Vec<f64>,
+    /// The additive semantics: log-evidence of every class, in [`LOG_EVIDENCE_QUANTUM`](crate::primitive::LOG_EVIDENCE_QUANTUM).
+    pub log_evidence: Vec<i64>,
 }
 
 impl PrimitiveState {
+    /// Log-evidence of every class in its own unit, rounded where it has more than 53 bits.
+    pub fn log_evidence_f64(&self) -> Vec<f64> {
+        self.log_evidence.iter().map(|quanta| log_evidence_of(*quanta)).collect()
+    }
+
     /// Checks that this can be a primitive of a map with so many classes and this next free id.
     pub fn check(&self, classes: usize, next_id: u64) -> Result<()> {
         let bad = |what: String| Err(Error::State { id: self.id, what });
-        let Sums { origin, weight, first, second, range } = &self.sums;
+        let Sums { origin, weight, first, range, .. } = &self.sums;
         if self.id >= next_id {
             return bad(format!("its id is not below the next free one, {next_id}"));
         }
         if self.log_evidence.len() != classes {
             return bad(format!("{} values of log-evidence for {classes} classes", self.log_evidence.len()));
         }
-        if let Some(value) = self.log_evidence.iter().find(|v| !(0.0..=1e15).contains(*v)) {
-            return bad(format!("log-evidence {value}; allowed: 0 to 1e15"));
+        if let Some(value) = self.log_evidence.iter().find(|v| !(0..=MOST_QUANTA).contains(*v)) {
+            return bad(format!("log-evidence of {value} quanta; allowed: 0 to {MOST_QUANTA}"));
         }
         if !(1.0..=9.007_199_254_740_992e15).contains(weight) || weight.fract() != 0.0 {
             return bad(format!("weight {weight}; allowed: whole numbers from 1"));
         }
-        if let Some(value) = first.iter().chain(second).chain([range]).find(|v| !v.is_finite()) {
+        if let Some(value) = first.iter().chain([range]).find(|v| !v.is_finite()) {
             return bad(format!("a sum is {value}"));
         }
         // Sums that are not whole numbers of their quanta would not add exactly, and could not be saved.
-        let whole = |value: &f64, per: f64| (value * per).fract() == 0.0;
-        let (per_metre, per_unit) = (1.0 / QUANTUM_M, 1.0 / (QUANTUM_M * QUANTUM_M));
-        let exact = first.iter().chain([range]).all(|v| whole(v, per_metre))
-            && second.iter().chain(&self.log_evidence).all(|v| whole(v, per_unit));
-        if !exact {
-            return bad("a sum is not a whole number of its quantum (2^-16 m, 2^-32 m², 2^-32 of log-evidence)".into());
+        if !first.iter().chain([range]).all(|v| (v * (1.0 / QUANTUM_M)).fract() == 0.0) {
+            return bad("a sum is not a whole number of its quantum, 2^-16 m".into());
+        }
+        if let Err(what) = self.sums.limits() {
+            return bad(what);
         }
         if *range < 0.0 {
             return bad(format!("sum of ranges {range}; it cannot be negative"));
@@ -93,9 +101,14 @@ impl Mapper {
         map.finish()
     }
 
-    /// What every primitive holds, oldest first.
+    /// What every primitive holds, in the order of [`Self::primitives`]. In a map that is a sum their ids are numbers in
+    /// that order, so that equal maps have equal states however they came to be.
     pub fn states(&self) -> impl ExactSizeIterator<Item = PrimitiveState> + '_ {
-        self.set.by_id().into_iter().map(|slot| self.state_of(slot))
+        let is_sum = self.set.cubes().is_some();
+        self.set.in_order().into_iter().enumerate().map(move |(number, slot)| {
+            let state = self.state_of(slot);
+            PrimitiveState { id: if is_sum { number as u64 } else { state.id }, ..state }
+        })
     }
 
     /// The id that the next primitive gets.
@@ -103,20 +116,20 @@ impl Mapper {
         self.set.next_id()
     }
 
-    /// Takes every primitive whose mean lies outside of a box out of the map, oldest first, to be kept elsewhere.
+    /// Takes every primitive whose mean lies outside of a box out of the map, in order, to be kept elsewhere.
     pub fn take_outside(&mut self, low: [f64; 3], high: [f64; 3]) -> Vec<PrimitiveState> {
         let outside = |core: &Core| (0..3).any(|i| !(low[i]..=high[i]).contains(&core.mean[i]));
         self.take(outside)
     }
 
-    /// Takes every primitive whose mean lies in a box (low ≤ mean < high) out of the map, oldest first.
+    /// Takes every primitive whose mean lies in a box (low ≤ mean < high) out of the map, in order.
     pub fn take_inside(&mut self, low: [f64; 3], high: [f64; 3]) -> Vec<PrimitiveState> {
         let inside = |core: &Core| (0..3).all(|i| (low[i]..high[i]).contains(&core.mean[i]));
         self.take(inside)
     }
 
     fn take(&mut self, wanted: impl Fn(&Core) -> bool) -> Vec<PrimitiveState> {
-        let gone: Vec<u32> = self.set.by_id().into_iter().filter(|slot| wanted(self.set.core(*slot))).collect();
+        let gone: Vec<u32> = self.set.in_order().into_iter().filter(|slot| wanted(self.set.core(*slot))).collect();
         let states = gone.iter().map(|slot| self.state_of(*slot)).collect();
         gone.iter().for_each(|slot| self.set.remove(*slot));
         self.refresh();
@@ -127,7 +140,35 @@ impl Mapper {
     pub fn put_back(&mut self, states: Vec<PrimitiveState>) -> Result<()> {
         self.check(&states)?;
         self.check_ids(states.iter().map(|state| state.id))?;
-        self.add(&states);
+        self.add(&states)?;
+        self.refresh();
+        Ok(())
+    }
+
+    /// As [`Self::put_back`], under ids of their own: for primitives of a map that is a sum, whose files keep no ids.
+    /// Fails if the map has one of the same cube and class, or there are two.
+    pub fn put_back_anew(&mut self, mut states: Vec<PrimitiveState>) -> Result<()> {
+        let Some(side) = self.set.cubes() else {
+            return Err(Error::Unsupported("only primitives of a map that is a sum can be given new ids".into()));
+        };
+        self.check_counts(0, states.len())?;
+        let first = self.set.next_id();
+        states.iter_mut().zip(first..).for_each(|(state, id)| state.id = id);
+        let mut keys: Vec<([i32; 3], u16, u64)> = states
+            .iter()
+            .map(|state| (cell_of(state.sums.mean(), side), argmax(&state.log_evidence) as u16, state.id))
+            .collect();
+        keys.par_sort_unstable();
+        let twice = keys.windows(2).find(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1)).map(|pair| pair[1].2);
+        let there = || keys.iter().find(|(cell, label, _)| in_cell(&self.set, *cell, *label, side).is_some());
+        if let Some(id) = twice.or_else(|| there().map(|(_, _, id)| *id)) {
+            return Err(Error::State { id, what: "there are two of its cube and class".into() });
+        }
+        let classes = self.classes().len();
+        let next_id = first + states.len() as u64;
+        states.par_iter().with_min_len(256).try_for_each(|state| state.check(classes, next_id))?;
+        self.set.reserve_ids(next_id);
+        self.add(&states)?;
         self.refresh();
         Ok(())
     }
@@ -152,7 +193,7 @@ impl Mapper {
     }
 
     /// Adds checked primitives, without bringing the views up to date.
-    fn add(&mut self, states: &[PrimitiveState]) {
+    fn add(&mut self, states: &[PrimitiveState]) -> Result<()> {
         let classes = self.classes().len();
         let core = |state: &PrimitiveState| {
             let mut sums = state.sums;
@@ -163,9 +204,10 @@ impl Mapper {
             let mut batch = Batch { cores: part.par_iter().map(core).collect(), ..Batch::default() };
             batch.log_evidence.reserve_exact(part.len() * classes);
             part.iter().for_each(|state| batch.log_evidence.extend_from_slice(&state.log_evidence));
-            batch.judge(classes, self.config().fusion.correlation);
-            self.set.put_back(&batch);
+            batch.judge(classes, self.config().lifetime_correlation());
+            put_back(&mut self.set, &batch)?;
         }
+        Ok(())
     }
 
     /// Checks that so many more frames and primitives can be counted.
@@ -209,8 +251,7 @@ impl Restoring {
     /// Adds some of its primitives; in what order does not matter.
     pub fn add(&mut self, states: &[PrimitiveState]) -> Result<()> {
         self.0.check(states)?;
-        self.0.add(states);
-        Ok(())
+        self.0.add(states)
     }
 
     /// The map, once all of it has been added.
@@ -317,14 +358,17 @@ mod tests {
             bad.push(state);
         };
         change(&|s| s.id = u64::MAX);
-        change(&|s| s.log_evidence.push(0.0));
-        change(&|s| s.log_evidence[0] = f64::NAN);
-        change(&|s| s.log_evidence[0] = -1.0);
+        change(&|s| s.log_evidence.push(0));
+        change(&|s| s.log_evidence[0] = i64::MAX);
+        change(&|s| s.log_evidence[0] = -1);
         change(&|s| s.sums.weight = 0.0);
         change(&|s| s.sums.weight = 1.5);
+        change(&|s| s.sums.weight = 1e10);
+        change(&|s| s.sums.range = 1e12);
+        change(&|s| s.sums.second[4] = i64::MIN);
         change(&|s| s.sums.first[1] = f64::INFINITY);
         change(&|s| s.sums.first[1] += 10.0 * s.sums.weight);
-        change(&|s| s.sums.second[2] = 1e9);
+        change(&|s| s.sums.second[2] = 1 << 61);
         change(&|s| s.sums.range = -1.0);
         change(&|s| s.sums.origin[0] = i32::MIN);
         for state in bad {

@@ -11,10 +11,10 @@ use e2bki::config::{Clustering, Gated, Posterior};
 use e2bki::{Changes, Config, Frame, Mapper, Pose, PrimitiveState, Semantics};
 use proptest::prelude::*;
 
-/// Everything in every cubic metre.
+/// Everything in every cubic metre, with the ids that they have in memory.
 fn contents(map: &Mapper) -> BTreeMap<[i32; 3], Vec<PrimitiveState>> {
     let mut blocks: BTreeMap<[i32; 3], Vec<PrimitiveState>> = BTreeMap::new();
-    map.states().for_each(|state| blocks.entry(state.sums.origin).or_default().push(state));
+    map.primitives().for_each(|primitive| blocks.entry(primitive.sums().origin).or_default().push(primitive.state()));
     blocks
 }
 

@@ -1,6 +1,7 @@
 //! Free space in a map: someone walks around inside a round wall, and leaves nothing behind.
 
 use e2bki::free::{Counters, State};
+use e2bki::submaps::SubmapRule;
 use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Result, Semantics};
 
 const WALL_M: f64 = 12.0;
@@ -162,6 +163,106 @@ fn a_frame_that_is_no_scan_is_mapped_without_free_space() -> Result<()> {
     let free = report.free_space.unwrap();
     assert!(!free.counted && free.off.unwrap().contains("sensor"));
     assert_eq!(map.query(&[[1.5, 1.5, -1.0]]).get(0).label(), Some(1));
-    assert!(map.free_space().unwrap().is_empty());
+    let tally = map.query(&[[1.5, 1.5, -1.0]]).tally(0);
+    assert_eq!((tally.hits, tally.passes), (1, 0), "what came back counts all the same");
+    Ok(())
+}
+
+/// Every voxel of the live view, by its place.
+fn voxels(map: &Mapper) -> std::collections::BTreeMap<[u64; 3], e2bki::Belief> {
+    map.live_voxels().map(|voxel| (voxel.center.map(f64::to_bits), voxel.belief)).collect()
+}
+
+#[test]
+fn live_voxels_are_what_a_query_answers_and_changes_are_announced() -> Result<()> {
+    let mut map = new_map(true)?;
+    let mut before = voxels(&map);
+    let mut gone = 0;
+    for frame in 0..6 {
+        let number = map.change_number();
+        insert(&mut map, [frame])?;
+        let after = voxels(&map);
+        let places: Vec<[f64; 3]> = after.keys().map(|place| place.map(f64::from_bits)).collect();
+        let asked = map.query(&places);
+        for ((place, live), asked) in places.iter().zip(after.values()).zip(asked.iter()) {
+            assert_eq!((live.label(), live.evidence()), (asked.label(), asked.evidence()), "at {place:?}");
+        }
+        let all = map.voxels(map.config().views.resolution)?;
+        assert_eq!(all.centers.len(), after.len());
+        let told: std::collections::BTreeSet<[i32; 3]> = map.changes_since(number).view_blocks().into_iter().collect();
+        let metre = |place: &[u64; 3]| place.map(|v| f64::from_bits(v).floor() as i32);
+        for place in before.keys().chain(after.keys()).filter(|place| before.get(*place) != after.get(*place)) {
+            assert!(told.contains(&metre(place)), "a change at {:?} was not told", place.map(f64::from_bits));
+        }
+        gone += before.keys().filter(|place| !after.contains_key(*place)).count();
+        before = after;
+    }
+    assert!(gone > 50, "{gone} voxels went");
+    // A primitive is gone where its cube is free.
+    let free = map.primitives().filter(|p| map.existence_of(p).is_some_and(|(state, ..)| state == State::Free));
+    assert!(free.map(|p| p.id()).eq(map.primitives().filter(|p| p.is_gone()).map(|p| p.id())));
+    Ok(())
+}
+
+/// Everything that a map shows.
+fn shown(map: &Mapper) -> (Vec<e2bki::PrimitiveState>, Counters, Vec<bool>, usize) {
+    // Where a primitive is in the list depends on when it was made.
+    let mut states: Vec<(e2bki::PrimitiveState, bool)> =
+        map.primitives().map(|p| (e2bki::PrimitiveState { id: 0, ..p.state() }, p.is_gone())).collect();
+    states.sort_by_key(|(state, _)| (state.sums.origin, state.sums.first.map(f64::to_bits), state.sums.weight as u64));
+    let (states, gone) = states.into_iter().unzip();
+    (states, map.free_space().cloned().unwrap(), gone, map.live_voxels().count())
+}
+
+#[test]
+fn submaps_take_what_they_saw_through_along() -> Result<()> {
+    let config = || config(true).map(|config| config.with(|c| c.refinement.prune = false));
+    let new = || Mapper::new(ClassSet::from_names(["ground", "wall", "person"])?, config()?);
+    let mut map = new()?;
+    map.keep_submaps(SubmapRule::Frames(3), "walk")?;
+    insert(&mut map, 0..3)?;
+    let first = shown(&map);
+    insert(&mut map, 3..9)?;
+    let whole = shown(&map);
+    let mut direct = new()?;
+    insert(&mut direct, 0..9)?;
+    assert_eq!(shown(&direct), whole, "keeping submaps changes nothing");
+    // Corrected there and back.
+    let poses: Vec<Pose> = map.submaps().unwrap().iter().map(|submap| submap.pose()).collect();
+    let (s, c) = 0.02_f64.sin_cos();
+    let turn = Pose::new([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], [0.3, -0.1, 0.02])?;
+    map.correct(&[(1, turn.after(&poses[1])?), (2, turn.after(&poses[2])?)].into())?;
+    let moved = shown(&map);
+    assert_ne!(moved.1, whole.1);
+    assert_eq!(moved.1.frames(), whole.1.frames());
+    map.correct(&[(1, poses[1]), (2, poses[2])].into())?;
+    assert_eq!(shown(&map), whole);
+    // Taken out while they lie elsewhere.
+    map.correct(&[(1, turn.after(&poses[1])?)].into())?;
+    map.remove_submaps(&[1, 2])?;
+    assert_eq!(shown(&map), first);
+    // What lies in a submap may be put back with its counters.
+    let other = {
+        let mut other = new()?;
+        insert(&mut other, 3..9)?;
+        other
+    };
+    map.merge(&other)?;
+    assert_eq!(shown(&map).1, whole.1);
+    map.remove_submaps(&[0, 3])?;
+    assert!(map.is_empty() && map.free_space().unwrap().is_empty());
+    Ok(())
+}
+
+#[test]
+fn a_map_that_does_not_know_what_it_hit_is_not_mixed_with_one_that_does() -> Result<()> {
+    let (mut with, mut without) = (new_map(true)?, new_map(false)?);
+    insert(&mut with, 0..1)?;
+    insert(&mut without, 0..1)?;
+    let message = with.merge(&without).unwrap_err().to_string();
+    assert!(message.contains("free_space.enabled"), "{message}");
+    with.forget_free_space();
+    with.merge(&without)?;
+    assert!(with.free_space().is_none() && !with.config().free_space.enabled);
     Ok(())
 }

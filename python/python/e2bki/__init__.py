@@ -8,11 +8,11 @@
     m.save("street.e2bki")
     m.view()                         # in the browser
 
-Arrays are NumPy's, lengths are metres, poses are 4x4 matrices. `run` runs any command of the program. See also `e2bki.baselines`, `e2bki.data`, `e2bki.sim` and
-`e2bki.metrics`.
+Arrays are NumPy's, lengths are metres, poses are 4x4 matrices. `run` runs any command of the program. See also `e2bki.baselines`, `e2bki.data`, `e2bki.fleet`, `e2bki.sim`
+and `e2bki.metrics`.
 """
 
-from . import baselines, data, metrics, sim
+from . import baselines, data, fleet, metrics, sim
 from ._e2bki import (
     EXPORTS,
     Beliefs,
@@ -64,6 +64,7 @@ __all__ = [
     "baselines",
     "check",
     "data",
+    "fleet",
     "import_npz",
     "info",
     "load",

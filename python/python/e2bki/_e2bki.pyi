@@ -408,6 +408,7 @@ class FrameReport:
     clusters: int
     gated: int
     folded: int
+    saturated: int
     pruned: int
     merged: int
     primitives: int
@@ -549,7 +550,9 @@ class Map:
     def query_bev(self, points: ArrayLike) -> Beliefs:
         """Beliefs at world positions seen from above: points (N, 2), metres."""
     def primitives(self) -> Primitives:
-        """The Gaussians of the map as arrays, oldest first."""
+        """The Gaussians of the map as arrays: by place and class, or oldest first in maps that are not sums."""
+    def content_hash(self) -> str:
+        """A hash of what the map holds: the same for maps of the same frames in any order, if they are sums."""
     def voxels(self, *, resolution: float | None = None) -> Voxels:
         """Voxels of any side (metres) that hold evidence."""
     def live_voxels(self) -> Voxels:
@@ -566,6 +569,7 @@ class Map:
         resolution: float | None = None,
         costs: dict[str, int] | None = None,
         max_uncertainty: float = 1.0,
+        gone: bool = False,
     ) -> list[Path]:
         """Writes the map in the format of another program (see `EXPORTS`); returns the files written."""
     def submaps(self) -> list[Submap]:
@@ -711,6 +715,33 @@ def merge_files(
     trust: dict[str, float] | None = None,
 ) -> Merged:
     """Merges map files by class name into one file."""
+
+def fleet_init(store: str, like: _Path) -> None:
+    """See `e2bki.fleet.init`."""
+
+def fleet_add(store: str, run: str, path: _Path, key: str | None = None) -> str:
+    """See `e2bki.fleet.add`."""
+
+def fleet_plan(store: str) -> list[tuple[tuple[int, int], bool]]:
+    """See `e2bki.fleet.plan`."""
+
+def fleet_reduce(store: str, tiles: Sequence[tuple[int, int]]) -> int:
+    """See `e2bki.fleet.reduce`."""
+
+def fleet_commit(store: str, again: Sequence[str]) -> str:
+    """See `e2bki.fleet.commit`."""
+
+def fleet_remove(store: str, run: str, reason: str, purge: bool) -> str:
+    """See `e2bki.fleet.remove`."""
+
+def fleet_verify(store: str, remake: bool) -> list[str]:
+    """See `e2bki.fleet.verify`."""
+
+def fleet_export(store: str, out: _Path, manifest: int | None = None) -> None:
+    """See `e2bki.fleet.export`."""
+
+def fleet_status(store: str) -> str:
+    """See `e2bki.fleet.status`."""
 
 class Baseline:
     """A method to compare with; see the classes of `e2bki.baselines`."""

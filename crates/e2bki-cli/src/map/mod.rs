@@ -157,7 +157,10 @@ impl Options {
         }
         let header = keep::header(path, classes)?;
         let asked = self.parameters.any() || self.max_range.is_some() || self.resolution.is_some();
-        let differs = |field: &&Field| field.key != "run.threads" && field.value(&header.config) != field.value(config);
+        // What a map holds does not depend on these, and its file may not tell them.
+        let of_this_run = ["run.threads", "views.live_voxels"];
+        let differs =
+            |field: &&Field| !of_this_run.contains(&field.key) && field.value(&header.config) != field.value(config);
         if let Some(field) = fields().iter().find(differs).filter(|_| asked) {
             bail!(
                 "{}: the map was made with {} = {}, not {}; remove the parameters",
@@ -173,7 +176,10 @@ impl Options {
                 method::Map::Budgeted(Box::new(budget::Budgeted::of_file(path, threads, out, bytes)?))
             }
             _ => {
-                let config = header.config.with(|c| c.run.threads = threads);
+                let config = header.config.with(|c| {
+                    c.run.threads = threads;
+                    c.views.live_voxels &= config.views.live_voxels;
+                });
                 method::Map::Primitives(Box::new(MapFile::open(path)?.load_as_kept(config)?))
             }
         };

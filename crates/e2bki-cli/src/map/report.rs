@@ -20,6 +20,8 @@ pub(crate) struct Account {
     kept: usize,
     repaired: usize,
     primitives: usize,
+    /// Frames of which free space could not say what they saw through, and why the first of them could not.
+    no_free_space: (usize, Option<String>),
     read: Duration,
     /// Time the mapper waited for data.
     pub(crate) waited: Duration,
@@ -45,6 +47,7 @@ impl Account {
             kept: 0,
             repaired: 0,
             primitives: 0,
+            no_free_space: (0, None),
             read: Duration::ZERO,
             waited: Duration::ZERO,
             timings: Timings::default(),
@@ -60,6 +63,10 @@ impl Account {
         self.kept += report.kept;
         self.repaired += report.repaired;
         self.primitives = report.primitives;
+        if let Some(why) = report.free_space.as_ref().and_then(|free| free.off.as_ref()) {
+            self.no_free_space.0 += 1;
+            self.no_free_space.1.get_or_insert_with(|| why.clone());
+        }
         for (reason, count) in report.dropped.by_reason() {
             match self.dropped.iter_mut().find(|(known, _)| *known == reason) {
                 Some((_, sum)) => *sum += count,
@@ -122,6 +129,12 @@ impl Account {
         ))?;
         for rows in self.tables(dataset) {
             table::print(&rows)?;
+        }
+        if let (count, Some(why)) = &self.no_free_space {
+            table::line(&format!(
+                "{count} of {} frames do not say what they saw through, only what they hit: {why}\n",
+                self.mapped
+            ))?;
         }
         let mut rows = vec![vec!["stage".to_string(), "ms per frame".to_string()]];
         rows.extend(self.stages().iter().map(|(stage, ms)| vec![stage.to_string(), format!("{ms:.1}")]));

@@ -7,7 +7,7 @@ use e2bki::cluster::Rng;
 use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
 use serde_json::{Value, json};
 
-use super::measure::median;
+use super::measure::{every_frame, median};
 use crate::table;
 
 /// Classes of the drive.
@@ -59,7 +59,7 @@ pub(crate) fn run(frames: usize, threads: usize) -> Result<Value> {
 
 pub(super) fn map(threads: usize) -> Result<Mapper> {
     let classes = ClassSet::from_names((0..CLASSES).map(|c| format!("class {c}")))?;
-    Ok(Mapper::new(classes, Config::default().with(|c| c.run.threads = threads))?)
+    Ok(Mapper::new(classes, every_frame(&Config::default(), threads))?)
 }
 
 /// Inserts the frame of one metre; returns the milliseconds it took.

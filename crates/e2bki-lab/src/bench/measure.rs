@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use e2bki::config::Update;
 use e2bki::{ClassSet, Config, FrameReport, Mapper, Timings};
 use e2bki_eval::LabelledFrame;
 use serde_json::{Value, json};
@@ -17,6 +18,11 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
 
 pub(super) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
+}
+
+/// A configuration whose voxels are kept up to date with every frame: what a frame costs is then all there is to pay.
+pub(super) fn every_frame(config: &Config, threads: usize) -> Config {
+    config.clone().with(|c| (c.run.threads, c.views.update) = (threads, Update::EveryFrame))
 }
 
 /// Frames that were inserted into a fresh map, several times.
@@ -99,7 +105,7 @@ pub(super) fn frames(
     (preset, threads): (&str, usize),
     repeats: usize,
 ) -> Result<Value> {
-    let config = Config::preset(preset)?.with(|c| c.run.threads = threads);
+    let config = every_frame(&Config::preset(preset)?, threads);
     let measured = Measured::new(input, classes, &config, repeats)?;
     let points = input.iter().map(|frame| frame.points.len()).sum::<usize>() / input.len().max(1);
     let mut rows =
@@ -113,6 +119,11 @@ pub(super) fn frames(
     rows.push(vec!["frame".into(), format!("{total:.2}")]);
     let stream = median(&mut measured.stream.clone());
     rows.push(vec!["from frame to frame in a stream".into(), format!("{stream:.2}")]);
+    // And where nobody looks at the voxels.
+    let late = Measured::new(input, classes, &config.clone().with(|c| c.views.update = Update::OnDemand), repeats)?;
+    let (late_total, late_stream) = (late.frame_ms().0, median(&mut late.stream.clone()));
+    rows.push(vec!["frame, views on demand".into(), format!("{late_total:.2}")]);
+    rows.push(vec!["in a stream, views on demand".into(), format!("{late_stream:.2}")]);
     table::print(&rows)?;
     let map = &measured.map;
     let bytes = map.byte_size();
@@ -135,6 +146,7 @@ pub(super) fn frames(
         "name": name, "points": points, "classes": classes.len(), "preset": preset, "frames": input.len(),
         "hz": 1e3 / total, "median_ms": total, "min_ms": fastest, "max_ms": slowest, "stage_ms": stages,
         "stream_ms": stream, "stream_hz": 1e3 / stream,
+        "on_demand": {"median_ms": late_total, "stream_ms": late_stream, "bytes": late.map.byte_size().total()},
         "voxels_updated": updated, "kernel_values": values, "primitives": map.len(), "voxels": map.live_voxel_count(),
         "bytes": {"primitives": bytes.primitives, "index": bytes.index, "voxels": bytes.voxels},
     }))
@@ -142,7 +154,7 @@ pub(super) fn frames(
 
 /// A million continuous queries within 0.2 m of mapped points.
 pub(super) fn queries(input: &[LabelledFrame], classes: &ClassSet, threads: usize, repeats: usize) -> Result<Value> {
-    let mut map = Mapper::new(classes.clone(), Config::default().with(|c| c.run.threads = threads))?;
+    let mut map = Mapper::new(classes.clone(), every_frame(&Config::default(), threads))?;
     for frame in input.iter().take(5) {
         map.insert(&frame.borrow())?;
     }

@@ -3,32 +3,38 @@
 use std::time::Instant;
 
 use anyhow::Result;
+use e2bki::config::Update;
 use e2bki::{ClassSet, Config, Frame, Mapper, Pose, SemanticMapper};
 use e2bki_baselines::Baseline;
 use e2bki_eval::LabelledFrame;
 use serde_json::{Value, json};
 
-use super::measure::median;
+use super::measure::{every_frame, median};
 use crate::table;
 
 /// Metres between scans, so that every one of them sees new ground.
 const APART_M: f64 = 120.0;
 
 pub(super) fn run(input: &[LabelledFrame], classes: &ClassSet, threads: usize, repeats: usize) -> Result<Value> {
-    let config = Config::default().with(|c| c.run.threads = threads);
+    let config = every_frame(&Config::default(), threads);
     let mut rows =
         vec![["method", "best ms", "median ms", "times E2-BKI", "MB per new scan"].map(str::to_string).to_vec()];
     let mut methods = Vec::new();
     let mut ours = None;
-    let names = [None].into_iter().chain(Baseline::ALL.map(Some));
-    for baseline in names {
+    // Ours twice: with voxels kept with every frame, as the others have them, and without anybody who looks at them.
+    let names = [(None, Update::EveryFrame), (None, Update::OnDemand)];
+    for (baseline, update) in names.into_iter().chain(Baseline::ALL.map(|b| (Some(b), Update::EveryFrame))) {
         let build = || -> Result<Box<dyn SemanticMapper>> {
             Ok(match baseline {
                 Some(baseline) => baseline.build(classes.clone(), &config)?,
-                None => Box::new(Mapper::new(classes.clone(), config.clone())?),
+                None => Box::new(Mapper::new(classes.clone(), config.clone().with(|c| c.views.update = update))?),
             })
         };
-        let name = baseline.map_or("E2-BKI".to_string(), |baseline| baseline.name().to_string());
+        let name = match (baseline, update) {
+            (Some(baseline), _) => baseline.name().to_string(),
+            (None, Update::EveryFrame) => "E2-BKI".to_string(),
+            (None, Update::OnDemand) => "E2-BKI, views on demand".to_string(),
+        };
         let (mut times, mut bytes) = (Vec::new(), 0.0);
         for repeat in 0..=repeats.max(1) {
             let mut map = build()?;

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use e2bki::{Config, Frame, Mapper, Semantics};
 use serde_json::{Value, json};
 
+use super::measure::every_frame;
 use super::{line, machine};
 use crate::table;
 
@@ -16,7 +17,7 @@ pub(super) const NAMES: [&str; 6] = ["cells", "kmeans", "view", "queries", "save
 
 /// Does a workload once, with one thread.
 pub(super) fn run(name: &str) -> Result<()> {
-    let view = Config::default().with(|c| c.run.threads = 1);
+    let view = every_frame(&Config::default(), 1);
     let bare = view.clone().with(|c| c.views.live_voxels = false);
     match name {
         "cells" => drive(bare, 8).map(|_| ()),

@@ -9,7 +9,7 @@ use e2bki_eval::{LabelledFrame, Said};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::measure::Measured;
+use super::measure::{Measured, every_frame};
 use crate::table;
 
 /// Operations per kernel value: rotation, 2.7 Newton steps of 30, distance and polynomial, four sums of mass times share.
@@ -22,7 +22,7 @@ const PER_PRIMITIVE: f64 = 400.0;
 const RECORD: f64 = 36.0;
 
 pub(super) fn run(scans: &[LabelledFrame], classes: &ClassSet, threads: usize, repeats: usize) -> Result<Value> {
-    let config = Config::default().with(|c| c.run.threads = threads);
+    let config = every_frame(&Config::default(), threads);
     let measured = Measured::new(scans, classes, &config, repeats)?;
     let (bandwidth, peak) = (bandwidth(), peak());
     let of = |value: fn(&e2bki::FrameReport) -> usize| measured.median(|report| value(report) as f64);

@@ -6,7 +6,7 @@ use e2bki::{ClassSet, Config};
 use e2bki_eval::{LabelledFrame, Said};
 use serde_json::{Value, json};
 
-use super::measure::{Measured, ms};
+use super::measure::{Measured, every_frame, ms};
 use crate::table;
 
 /// Bytes of live voxels beyond which they are not made, but said what they would take: a third of the memory that is free
@@ -21,7 +21,7 @@ fn most_voxel_bytes() -> f64 {
 
 /// Frames of 10,000 to a million points of the same scene.
 pub(super) fn points(scans: &[LabelledFrame], classes: &ClassSet, threads: usize, repeats: usize) -> Result<Value> {
-    let config = Config::default().with(|c| c.run.threads = threads);
+    let config = every_frame(&Config::default(), threads);
     let mut table = Growth::new("points", "points a frame");
     for count in [10_000, 30_000, 100_000, 300_000, 1_000_000] {
         let input: Vec<LabelledFrame> = scans.iter().take(2).map(|scan| resized(scan, classes.len(), count)).collect();
@@ -42,10 +42,7 @@ pub(super) fn resolution(view: &[LabelledFrame], classes: &ClassSet, threads: us
             table.skip(next, &format!("left out: {:.0} GB of voxels", expected / 1e9));
             continue;
         }
-        let config = Config::preset("paper-rellis")?.with(|c| {
-            c.run.threads = threads;
-            c.views.resolution = next;
-        });
+        let config = every_frame(&Config::preset("paper-rellis")?, threads).with(|c| c.views.resolution = next);
         let measured = Measured::new(&view[..1], classes, &config, 1)?;
         (bytes, side) = (measured.map.byte_size().voxels as f64, next);
         table.add(next, &measured)?;
@@ -55,7 +52,7 @@ pub(super) fn resolution(view: &[LabelledFrame], classes: &ClassSet, threads: us
 
 /// Two to 64 classes, evidence for each of them at every point.
 pub(super) fn classes(scans: &[LabelledFrame], threads: usize, repeats: usize) -> Result<Value> {
-    let config = Config::default().with(|c| c.run.threads = threads);
+    let config = every_frame(&Config::default(), threads);
     let mut table = Growth::new("classes", "classes");
     for count in [2, 4, 8, 16, 32, 64] {
         let classes = ClassSet::from_names((0..count).map(|c| format!("class {c}")))?;
@@ -71,7 +68,7 @@ pub(super) fn threads(scans: &[LabelledFrame], classes: &ClassSet, repeats: usiz
     let counts = std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n < cores).chain([cores]);
     let mut table = Growth::new("threads", "threads");
     for count in counts {
-        let config = Config::default().with(|c| c.run.threads = count);
+        let config = every_frame(&Config::default(), count);
         table.add(count as f64, &Measured::new(scans, classes, &config, repeats)?)?;
     }
     table.finish()

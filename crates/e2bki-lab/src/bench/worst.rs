@@ -8,7 +8,7 @@ use e2bki_eval::{LabelledFrame, Said};
 use serde_json::{Value, json};
 
 use super::line;
-use super::measure::median;
+use super::measure::{every_frame, median};
 use super::scaling::{resized, total_ms};
 use crate::table;
 
@@ -28,7 +28,7 @@ pub(super) fn run(scans: &[LabelledFrame], classes: &ClassSet, threads: usize) -
     };
     note("standing still", strips(STILL_FRAMES, threads, |_| 0)?);
     note("a loop driven 50 times", strips(LAPS * LAP_M, threads, |i| i % LAP_M)?);
-    let config = Config::default().with(|c| c.run.threads = threads);
+    let config = every_frame(&Config::default(), threads);
     let million = resized(&scans[0], classes.len(), 1_000_000);
     note("a million points", frames(&[million.clone(), million], classes, &config)?);
     let one: Vec<LabelledFrame> = scans.iter().map(|scan| labelled(scan.clone(), |_| 0)).collect();

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use e2bki::Config;
-use e2bki::config::{Clustering, Gate, Posterior, Shape};
+use e2bki::config::{Clustering, Gate, Posterior, Reach, Shape};
 use e2bki_baselines::Baseline;
 use e2bki_eval::plot::{Figure, Panel, Series};
 use e2bki_eval::{Confidence, Record, Table, View, decimals, percent};
@@ -121,6 +121,7 @@ fn without(config: &Config, every: usize) -> Vec<Method> {
     let mut methods = vec![Method::ours(OURS, config.clone(), every), variance];
     let base = || config.clone();
     for (name, config) in [
+        ("reach as far across surfaces", base().with(|c| c.kernel.reach = Reach::Uniform)),
         ("spheres", base().with(|c| c.kernel.shape = Shape::Sphere)),
         ("points", base().with(|c| c.kernel.shape = Shape::Point)),
         ("pruning", base().with(|c| c.refinement.prune = true)),

@@ -72,16 +72,29 @@ impl Dataset {
         frames: usize,
         simulation: &Simulation,
     ) -> Result<Self> {
+        Self::simulated_nth(standard, split, 0, look, frames, simulation)
+    }
+
+    /// The same with another seed for every number.
+    pub(super) fn simulated_nth(
+        standard: Standard,
+        split: Split,
+        nth: u64,
+        look: &Look,
+        frames: usize,
+        simulation: &Simulation,
+    ) -> Result<Self> {
         let mut options = standard.drives(split)[0].options;
         options.columns = simulation.columns.or(options.columns);
+        options.seed += 1000 * nth;
         let drive = Drive::new(options)?;
         let looker = Looker::new(look, &drive, simulation.open_source)?;
-        let name = name_of(standard);
+        let name = if nth == 0 { name_of(standard).into() } else { format!("{} {}", name_of(standard), nth + 1) };
         let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
         let identity = format!("{name} {split:?} {} {}", look.identity()?, serde_json::to_string(&options)?);
         let cache = FrameCache::open(simulation.out, &identity, classes.len())?;
         Ok(Self {
-            name: if *look == Look::default() { name.into() } else { format!("{name}, network {look}") },
+            name: if *look == Look::default() { name } else { format!("{name}, network {look}") },
             semantics: look.describe(),
             identity: format!("{identity} {frames}"),
             classes,

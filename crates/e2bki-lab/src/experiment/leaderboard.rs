@@ -75,6 +75,12 @@ pub(super) fn datasets(context: &mut Context) -> Result<Vec<Dataset>> {
     Ok(all)
 }
 
+/// Every recording with ground truth that is there, whole; says which are not.
+pub(super) fn recordings(context: &mut Context) -> Result<Vec<Dataset>> {
+    let whole = real_parts(context)?.into_iter().map(|part| Part { frames: 0..usize::MAX, ..part });
+    whole.map(|part| context.part(part)).collect()
+}
+
 /// The real recordings in the data folder; says which are not there.
 fn real_parts(context: &mut Context) -> Result<Vec<Part>> {
     if context.options.semantics.is_some() {

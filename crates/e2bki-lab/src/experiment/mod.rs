@@ -2,12 +2,14 @@
 
 mod ablation;
 mod cache;
+mod classes;
 mod clustering;
 mod context;
 mod conv;
 mod dataset;
 mod disturb;
 mod leaderboard;
+mod levels;
 mod look;
 mod maps;
 mod method;

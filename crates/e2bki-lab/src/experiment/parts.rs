@@ -16,7 +16,7 @@ use super::study::Study;
 const FRAMES: usize = 60;
 
 /// A part taken out, or another value tried: its name and the settings.
-const WITHOUT: [(&str, &[(&str, &str)]); 17] = [
+const WITHOUT: [(&str, &[(&str, &str)]); 19] = [
     (
         "the paper's weights, gate, reach and doubt (default before)",
         &[
@@ -25,6 +25,7 @@ const WITHOUT: [(&str, &[(&str, &str)]); 17] = [
             ("vote_correlation", "1"),
             ("doubt", "ignorance"),
             ("correlation", "0.4"),
+            ("reach", "uniform"),
             ("reach_growth", "0"),
             ("uncertainty_sensitivity", "0.75"),
             ("drop_uncertain", "0.1"),
@@ -41,8 +42,13 @@ const WITHOUT: [(&str, &[(&str, &str)]); 17] = [
     ("doubt of one witness", &[("agreement", "1")]),
     ("independent points (ρ = 0)", &[("correlation", "0")]),
     ("ρ = 0.4", &[("correlation", "0.4")]),
+    ("points of one frame correlate", &[("correlated", "frame")]),
+    (
+        "reach as far across surfaces (default before)",
+        &[("reach", "uniform"), ("reach_growth", "0.1"), ("uncertainty_sensitivity", "0.7")],
+    ),
     ("reach does not grow", &[("reach_growth", "0")]),
-    ("reach does not grow, β = 0.9", &[("reach_growth", "0"), ("uncertainty_sensitivity", "0.9")]),
+    ("reach does not grow, β = 1", &[("reach_growth", "0"), ("uncertainty_sensitivity", "1")]),
     ("gate drops 10 %", &[("drop_uncertain", "0.1")]),
     ("no gate", &[("gate", "off")]),
     ("labels of strength 3", &[("label_strength", "3")]),

@@ -4,7 +4,8 @@ use anyhow::Result;
 
 use super::context::Context;
 use super::{
-    ablation, clustering, leaderboard, maps, parameters, parts, robustness, scale, speed, tables, uncertainty, volume,
+    ablation, classes, clustering, leaderboard, maps, parameters, parts, robustness, scale, speed, tables, uncertainty,
+    volume,
 };
 
 /// An experiment.
@@ -24,6 +25,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment("table-bev", "bird's-eye maps of all datasets", tables::bev),
     experiment("table-full", "all datasets and methods, voxels and continuous, with calibration", tables::full),
     experiment("leaderboard", "all methods on all available datasets, in every view", leaderboard::table),
+    experiment("table-classes", "every class: thin and rare ones, misses, claimed empty space", classes::table),
     experiment("table-ablation", "ablation of E2-BKI", ablation::table),
     experiment("table-parts", "ablation of our default on the drives it was tuned on", parts::table),
     experiment("figure-sparsity", "fewer frames mapped: 20 % down to 4 %", robustness::sparsity),

@@ -46,6 +46,12 @@ impl Raster {
         (column.min(self.width - 1), self.height - 1 - row.min(self.height - 1))
     }
 
+    /// Centre of a pixel in the world.
+    pub(super) fn center(&self, column: u32, row: u32) -> [f64; 2] {
+        let [x, y] = [column, self.height - 1 - row].map(|v| f64::from(v) * self.resolution);
+        [self.low[0] + x, self.low[1] + y]
+    }
+
     /// World position of the lower left corner of the lower left cell.
     pub(super) fn corner(&self) -> [f64; 2] {
         self.low.map(|v| v - 0.5 * self.resolution)

@@ -2,38 +2,37 @@
 
 use std::path::Path;
 
-use e2bki::Mapper;
-
-use super::written;
+use super::{Rows, written};
 use crate::error::{Error, Result};
 
 const HEADER_BYTES: u16 = 375;
 const POINT_BYTES: u16 = 36;
 const SCALE_M: f64 = 0.001;
 
-pub(super) fn write(map: &Mapper, path: &Path) -> Result<()> {
+pub(super) fn write(rows: &Rows<'_>, path: &Path) -> Result<()> {
+    let map = rows.map;
     if map.classes().len() > 256 {
         let what = format!("LAS has room for 256 classes; this map has {}", map.classes().len());
         return Err(Error::Refused(what));
     }
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-    for p in map.primitives() {
+    for p in rows.iter() {
         for (i, v) in p.mean().into_iter().enumerate() {
             low[i] = low[i].min(v);
             high[i] = high[i].max(v);
         }
     }
-    if map.is_empty() {
+    if rows.len() == 0 {
         (low, high) = ([0.0; 3], [0.0; 3]);
     }
     let offset = low.map(f64::floor);
     if (0..3).any(|i| (high[i] - offset[i]) / SCALE_M > f64::from(i32::MAX)) {
         return Err(Error::Refused("the map is wider than LAS can hold in millimetres: export a region".into()));
     }
-    let header = header(map.len() as u64, offset, low, high);
+    let header = header(rows.len() as u64, offset, low, high);
     written(path, |out| {
         out.write_all(&header)?;
-        for p in map.primitives() {
+        for p in rows.iter() {
             let mut point = Vec::with_capacity(usize::from(POINT_BYTES));
             for (i, v) in p.mean().into_iter().enumerate() {
                 point.extend((((v - offset[i]) / SCALE_M).round() as i32).to_le_bytes());

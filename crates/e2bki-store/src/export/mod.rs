@@ -14,7 +14,7 @@ mod zip;
 
 use std::path::{Path, PathBuf};
 
-use e2bki::Mapper;
+use e2bki::{Mapper, Primitive};
 
 pub use bev::heat;
 pub use costs::CostTable;
@@ -92,11 +92,13 @@ pub struct ExportOptions {
     pub costs: CostTable,
     /// Cells of a grid more uncertain than this are unknown.
     pub max_uncertainty: f64,
+    /// Also primitives in space that was seen through since. NumPy archives have them always: they are the whole map.
+    pub gone: bool,
 }
 
 impl Default for ExportOptions {
     fn default() -> Self {
-        Self { resolution: None, costs: CostTable::default(), max_uncertainty: 1.0 }
+        Self { resolution: None, costs: CostTable::default(), max_uncertainty: 1.0, gone: false }
     }
 }
 
@@ -104,20 +106,54 @@ impl Default for ExportOptions {
 pub fn export(map: &Mapper, format: Format, path: impl AsRef<Path>, options: &ExportOptions) -> Result<Vec<PathBuf>> {
     let path = path.as_ref();
     let resolution = options.resolution.unwrap_or(map.config().views.resolution);
+    let rows = Rows::of(map, options.gone);
     match format {
-        Format::Ply => ply::points(map, path)?,
+        Format::Ply => ply::points(&rows, path)?,
         Format::PlyVoxels => ply::voxels(map, resolution, path)?,
-        Format::PlyEllipsoids => ply::ellipsoids(map, path)?,
-        Format::Splat => splat::write(map, path)?,
-        Format::Pcd => pcd::write(map, path)?,
+        Format::PlyEllipsoids => ply::ellipsoids(&rows, path)?,
+        Format::Splat => splat::write(&rows, path)?,
+        Format::Pcd => pcd::write(&rows, path)?,
         Format::Npz => npz::write(map, path)?,
-        Format::Las => las::write(map, path)?,
+        Format::Las => las::write(&rows, path)?,
         Format::Bev => return bev::write(map, resolution, path),
         Format::Grid => return grid::write(map, resolution, options, path),
         Format::Voxels => text::voxels(map, resolution, path)?,
-        Format::Csv => text::csv(map, path)?,
+        Format::Csv => text::csv(&rows, path)?,
     }
     Ok(vec![path.to_path_buf()])
+}
+
+/// The primitives that an export has, and what free space says of them.
+struct Rows<'a> {
+    map: &'a Mapper,
+    primitives: Vec<Primitive<'a>>,
+    /// Whether the map has free space: then state and existence are columns.
+    existence: bool,
+}
+
+impl<'a> Rows<'a> {
+    fn of(map: &'a Mapper, gone: bool) -> Self {
+        let primitives = map.primitives().filter(|primitive| gone || !primitive.is_gone()).collect();
+        Self { map, primitives, existence: has_existence(map) }
+    }
+
+    fn len(&self) -> usize {
+        self.primitives.len()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Primitive<'a>> {
+        self.primitives.iter()
+    }
+
+    /// State and existence of a primitive, in a map that has them.
+    fn existence(&self, primitive: &Primitive<'_>) -> Option<(u8, f32)> {
+        self.map.existence_of(primitive).map(|(state, existence, _)| (state as u8, existence as f32))
+    }
+}
+
+/// Whether a map knows what was seen through.
+fn has_existence(map: &Mapper) -> bool {
+    map.free_space().is_some_and(|counters| !counters.is_empty())
 }
 
 /// Writes a file atomically from bytes and text.

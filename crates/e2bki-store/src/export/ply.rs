@@ -5,7 +5,7 @@ use std::path::Path;
 
 use e2bki::Mapper;
 
-use super::written;
+use super::{Rows, has_existence, written};
 use crate::error::{Error, Result};
 
 /// Mahalanobis radius at which ellipsoids are drawn: two standard deviations.
@@ -24,17 +24,20 @@ fn header(out: &mut dyn Write, vertices: usize, properties: &[(&str, &str)], fac
     writeln!(out, "end_header")
 }
 
-/// Primitives: mean, class colour, class, uncertainty, points, range, covariance.
-pub(super) fn points(map: &Mapper, path: &Path) -> Result<()> {
-    const PROPERTIES: [(&str, &str); 4] = [
+/// Primitives: mean, class colour, class, uncertainty, points, range, covariance; state and existence where known.
+pub(super) fn points(rows: &Rows<'_>, path: &Path) -> Result<()> {
+    const PROPERTIES: [(&str, &str); 6] = [
         ("double", "x y z"),
         ("uchar", "red green blue"),
         ("ushort", "class"),
         ("float", "uncertainty weight range cov_xx cov_yy cov_zz cov_xy cov_xz cov_yz"),
+        ("uchar", "state"),
+        ("float", "existence"),
     ];
+    let map = rows.map;
     written(path, |out| {
-        header(out, map.len(), &PROPERTIES, None)?;
-        for p in map.primitives() {
+        header(out, rows.len(), if rows.existence { &PROPERTIES } else { &PROPERTIES[..4] }, None)?;
+        for p in rows.iter() {
             for v in p.mean() {
                 out.write_all(&v.to_le_bytes())?;
             }
@@ -43,6 +46,10 @@ pub(super) fn points(map: &Mapper, path: &Path) -> Result<()> {
             for v in [p.uncertainty(), p.weight(), p.range()].into_iter().chain(p.covariance()) {
                 out.write_all(&(v as f32).to_le_bytes())?;
             }
+            if let Some((state, existence)) = rows.existence(p) {
+                out.write_all(&[state])?;
+                out.write_all(&existence.to_le_bytes())?;
+            }
         }
         Ok(())
     })
@@ -50,17 +57,23 @@ pub(super) fn points(map: &Mapper, path: &Path) -> Result<()> {
 
 /// Voxels: centre, class colour, class, confidence, uncertainty, variance.
 pub(super) fn voxels(map: &Mapper, resolution: f64, path: &Path) -> Result<()> {
-    const PROPERTIES: [(&str, &str); 4] = [
+    const PROPERTIES: [(&str, &str); 6] = [
         ("double", "x y z"),
         ("uchar", "red green blue"),
         ("ushort", "class"),
         ("float", "confidence uncertainty variance"),
+        ("uchar", "state"),
+        ("float", "existence"),
     ];
-    let voxels = map.voxels(resolution)?;
-    let seen = || voxels.centers.iter().zip(voxels.beliefs.iter()).filter_map(|(c, b)| Some((c, b.label()?, b)));
+    let (voxels, existence) = (map.voxels(resolution)?, has_existence(map));
+    let beliefs = &voxels.beliefs;
+    let seen = || {
+        let all = voxels.centers.iter().zip(beliefs.iter()).enumerate();
+        all.filter_map(|(i, (center, belief))| Some((i, center, belief.label()?, belief)))
+    };
     written(path, |out| {
-        header(out, seen().count(), &PROPERTIES, None)?;
-        for (center, label, belief) in seen() {
+        header(out, seen().count(), if existence { &PROPERTIES } else { &PROPERTIES[..4] }, None)?;
+        for (i, center, label, belief) in seen() {
             for v in center {
                 out.write_all(&v.to_le_bytes())?;
             }
@@ -68,6 +81,10 @@ pub(super) fn voxels(map: &Mapper, resolution: f64, path: &Path) -> Result<()> {
             out.write_all(&(label as u16).to_le_bytes())?;
             for v in [belief.confidence(), belief.uncertainty(), belief.variance()] {
                 out.write_all(&(v as f32).to_le_bytes())?;
+            }
+            if existence {
+                out.write_all(&[beliefs.state(i) as u8])?;
+                out.write_all(&(beliefs.existence(i).unwrap_or(1.0) as f32).to_le_bytes())?;
             }
         }
         Ok(())
@@ -119,17 +136,18 @@ fn icosahedron() -> ([[f64; 3]; 12], [[i32; 3]; 20]) {
 }
 
 /// Every primitive as an icosahedron stretched to its ellipsoid.
-pub(super) fn ellipsoids(map: &Mapper, path: &Path) -> Result<()> {
+pub(super) fn ellipsoids(rows: &Rows<'_>, path: &Path) -> Result<()> {
     const PROPERTIES: [(&str, &str); 2] = [("double", "x y z"), ("uchar", "red green blue")];
     let (corners, faces) = icosahedron();
-    if map.len() > i32::MAX as usize / corners.len() {
-        return Err(Error::Refused(format!("{} ellipsoids are too many for one mesh: export a region", map.len())));
+    let map = rows.map;
+    if rows.len() > i32::MAX as usize / corners.len() {
+        return Err(Error::Refused(format!("{} ellipsoids are too many for one mesh: export a region", rows.len())));
     }
     // The map's own ellipsoid encloses a small share of the mass; drawn, it would be specks.
     let grow = DRAWN_SIGMA / e2bki::maths::mahalanobis_threshold_3d(map.config().kernel.ellipsoid_mass).sqrt();
     written(path, |out| {
-        header(out, map.len() * corners.len(), &PROPERTIES, Some(map.len() * faces.len()))?;
-        for p in map.primitives() {
+        header(out, rows.len() * corners.len(), &PROPERTIES, Some(rows.len() * faces.len()))?;
+        for p in rows.iter() {
             let e = p.ellipsoid();
             for corner in &corners {
                 for i in 0..3 {
@@ -139,7 +157,7 @@ pub(super) fn ellipsoids(map: &Mapper, path: &Path) -> Result<()> {
                 out.write_all(&map.classes().colors()[p.label()])?;
             }
         }
-        for number in 0..map.len() {
+        for number in 0..rows.len() {
             for face in &faces {
                 out.write_all(&[3])?;
                 for corner in face {

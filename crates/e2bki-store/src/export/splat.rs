@@ -3,24 +3,24 @@
 
 use std::path::Path;
 
-use e2bki::Mapper;
 use e2bki::primitive::{EIGENVALUE_FLOOR_M2, symmetric_eigen};
 
-use super::written;
+use super::{Rows, written};
 use crate::error::Result;
 
 /// The constant spherical harmonic, 1/(2√π).
 const SH_0: f64 = 0.282_094_791_773_878_14;
 
-pub(super) fn write(map: &Mapper, path: &Path) -> Result<()> {
+pub(super) fn write(rows: &Rows<'_>, path: &Path) -> Result<()> {
+    let map = rows.map;
     const NAMES: &str = "x y z nx ny nz f_dc_0 f_dc_1 f_dc_2 opacity scale_0 scale_1 scale_2 rot_0 rot_1 rot_2 rot_3";
     written(path, |out| {
-        writeln!(out, "ply\nformat binary_little_endian 1.0\nelement vertex {}", map.len())?;
+        writeln!(out, "ply\nformat binary_little_endian 1.0\nelement vertex {}", rows.len())?;
         for name in NAMES.split(' ') {
             writeln!(out, "property float {name}")?;
         }
         writeln!(out, "end_header")?;
-        for p in map.primitives() {
+        for p in rows.iter() {
             let (values, axes) = symmetric_eigen(p.covariance());
             let color = map.classes().colors()[p.label()].map(|c| (f64::from(c) / 255.0 - 0.5) / SH_0);
             let opacity = (1.0 - p.uncertainty()).clamp(0.005, 0.995);

@@ -61,6 +61,8 @@ pub(super) fn entries(bytes: &[u8]) -> Result<Vec<(String, &[u8])>, String> {
     let count = u16_at(bytes, end + 10).ok_or_else(broken)?;
     let mut at = u32_at(bytes, end + 16).ok_or_else(broken)?;
     let mut found = Vec::new();
+    // Entries that share their bytes would cost the square of the file's size.
+    let mut left = bytes.len();
     for _ in 0..count {
         if !bytes.get(at..).is_some_and(|rest| rest.starts_with(b"PK\x01\x02")) {
             return Err(broken());
@@ -79,6 +81,7 @@ pub(super) fn entries(bytes: &[u8]) -> Result<Vec<(String, &[u8])>, String> {
             + u16_at(bytes, local + 26).ok_or_else(broken)?
             + u16_at(bytes, local + 28).ok_or_else(broken)?;
         let data = bytes.get(start..start.saturating_add(size)).ok_or_else(|| format!("`{name}` is cut off"))?;
+        left = left.checked_sub(size).ok_or("its entries overlap")?;
         if crc32fast::hash(data) as usize != sum {
             return Err(format!("`{name}` is damaged: its checksum does not match"));
         }
@@ -113,6 +116,19 @@ mod tests {
                     prop_assert!(all.iter().all(|(n, d)| *n != name || d.as_slice() == data));
                 }
             }
+        }
+
+        #[test]
+        fn entries_that_share_their_bytes_are_refused(copies in 2_u16..9) {
+            let one = archive(&[("a".into(), vec![7; 5000])]).unwrap();
+            let end = one.len() - 22;
+            let start = u32_at(&one, end + 16).unwrap();
+            let mut bytes = one[..start].to_vec();
+            (0..copies).for_each(|_| bytes.extend(&one[start..end]));
+            let mut last = one[end..].to_vec();
+            last[10..12].copy_from_slice(&copies.to_le_bytes());
+            bytes.extend(last);
+            prop_assert_eq!(entries(&bytes), Err("its entries overlap".to_string()));
         }
 
         #[test]

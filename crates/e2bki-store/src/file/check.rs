@@ -58,9 +58,14 @@ fn check_folder(path: &Path) -> Result<Checked> {
             Err(finding) => checked.findings.push(finding),
         }
     }
+    checked.findings.extend(folder.free.keys().filter_map(|tile| folder.read_free(*tile).err()));
     if checked.findings.is_empty() && checked.rows != folder.rows() {
         let what = format!("its tiles hold {} primitives, the manifest says {}", checked.rows, folder.rows());
         checked.findings.push(Error::Refused(format!("{}: {what}", path.display())));
+    }
+    // Tiles of a sum are numbered each by itself.
+    if folder.header().cubes().is_some() {
+        all.iter_mut().zip(0..).for_each(|(state, number)| state.id = number);
     }
     if let Err(source) = fits(folder.header(), all) {
         checked.findings.push(Error::Contents { path: path.into(), source });

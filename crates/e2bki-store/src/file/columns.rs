@@ -7,9 +7,8 @@ use e2bki::primitive::{Sums, opinion_of, witnesses_per_point};
 
 use crate::error::{Error, Result};
 
-/// Whole numbers per metre (sums of positions and ranges), and per square metre and per unit of log-evidence.
+/// Whole numbers per metre (sums of positions and ranges); sums of products and log-evidence are whole numbers already.
 const PER_METRE: f64 = 65_536.0;
-const PER_SQUARE: f64 = 4_294_967_296.0;
 
 /// How a column is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +106,7 @@ pub(super) fn values_of(states: &[PrimitiveState], classes: usize, correlation: 
         };
         Ok(Values::Whole(states.iter().map(exact).collect::<Result<_>>()?))
     };
+    let quanta = |get: &dyn Fn(&PrimitiveState) -> i64| Values::Whole(states.iter().map(get).collect());
     let floats = |get: &dyn Fn(&PrimitiveState) -> f64| Values::Float(states.iter().map(|s| get(s) as f32).collect());
     if let Some(state) = states.iter().find(|state| state.log_evidence.len() != classes) {
         let what = format!("{} values of log-evidence for {classes} classes", state.log_evidence.len());
@@ -134,12 +134,12 @@ pub(super) fn values_of(states: &[PrimitiveState], classes: usize, correlation: 
         all.push(whole(PER_METRE, "a sum of positions,", &|s| s.sums.first[i])?);
     }
     for i in 0..6 {
-        all.push(whole(PER_SQUARE, "a sum of products of positions,", &|s| s.sums.second[i])?);
+        all.push(quanta(&|s| s.sums.second[i]));
     }
     all.push(whole(PER_METRE, "the sum of ranges,", &|s| s.sums.range)?);
     all.push(floats(&|s| s.sums.mean_range()));
     for class in 0..classes {
-        all.push(whole(PER_SQUARE, "log-evidence", &|s| s.log_evidence[class])?);
+        all.push(quanta(&|s| s.log_evidence[class]));
     }
     Ok(all)
 }
@@ -159,7 +159,7 @@ pub(super) fn states_of(
             id: id as u64,
             muted,
             sums: Sums::about([0; 3]),
-            log_evidence: vec![0.0; classes],
+            log_evidence: vec![0; classes],
         })
         .collect();
     if states.len() != rows {
@@ -178,11 +178,11 @@ pub(super) fn states_of(
         fill(at("sum_x") + i, &|s, v| s.sums.first[i] = v as f64 / PER_METRE)?;
     }
     for i in 0..6 {
-        fill(at("sum_xx") + i, &|s, v| s.sums.second[i] = v as f64 / PER_SQUARE)?;
+        fill(at("sum_xx") + i, &|s, v| s.sums.second[i] = v)?;
     }
     fill(at("sum_range"), &|s, v| s.sums.range = v as f64 / PER_METRE)?;
     for class in 0..classes {
-        fill(FIXED.len() + class, &|s, v| s.log_evidence[class] = v as f64 / PER_SQUARE)?;
+        fill(FIXED.len() + class, &|s, v| s.log_evidence[class] = v)?;
     }
     Ok(states)
 }

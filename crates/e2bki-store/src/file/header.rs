@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use e2bki::free::Counters;
 use e2bki::{ClassSet, Config, Mapper};
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ use crate::FORMAT_VERSION;
 use crate::error::{Error, Result};
 
 /// Side of a tile, metres: a tile is a square of the ground with everything above and below it.
-pub(crate) const TILE_M: i32 = 32;
+pub const TILE_M: i32 = 32;
 
 /// Magic that identifies our files among all Parquet files.
 const FORMAT: &str = "e2bki map";
@@ -108,13 +109,46 @@ pub(super) struct Index {
 impl Header {
     /// The header of a map.
     pub fn of(map: &Mapper, sources: &[String]) -> Self {
+        let counters = map.free_space().filter(|counters| !counters.is_empty());
+        Self { free_space: counters.map(|counters| counters.to_bytes().into()), ..Self::of_tiles(map, sources) }
+    }
+
+    /// The header of a map whose counters of free space are kept elsewhere.
+    pub(crate) fn of_tiles(map: &Mapper, sources: &[String]) -> Self {
         let mut sources = sources.to_vec();
         sources.sort();
         sources.dedup();
         let (classes, config) = (map.classes().clone(), map.config().clone());
-        let free_space = map.free_space().filter(|counters| !counters.is_empty());
-        let free_space = free_space.map(|counters| counters.to_bytes().into());
-        Self { classes, config, frames: map.frames(), next_id: map.next_id(), sources, free_space }
+        Self { classes, config, frames: map.frames(), next_id: map.next_id(), sources, free_space: None }
+    }
+
+    /// The counters of free space, if the map has any; fails if their bytes are no counters.
+    pub fn free_space(&self) -> Option<Result<Counters>> {
+        self.free_space.as_ref().map(|bytes| Ok(Counters::from_bytes(bytes)?))
+    }
+
+    /// Bytes of the counters of free space.
+    pub fn free_space_bytes(&self) -> usize {
+        self.free_space.as_ref().map_or(0, |bytes| bytes.len())
+    }
+
+    /// Side of the cubes that tell the primitives of a map apart that is a sum, metres; nothing if it is not one.
+    pub(crate) fn cubes(&self) -> Option<f64> {
+        self.config.not_a_sum().is_none().then_some(self.config.clustering.cell_size)
+    }
+
+    /// The header as it stands in a file of so many primitives. Of a map that is a sum it says nothing of how the map came
+    /// to be: ids are the numbers of rows, and how many threads worked or whether there was a live view is not told.
+    pub(crate) fn in_file(&self, rows: u64) -> Self {
+        let mut header = self.clone();
+        if self.cubes().is_some() {
+            let start = Config::default();
+            header.next_id = rows;
+            header.config.run.threads = start.run.threads;
+            header.config.views.live_voxels = start.views.live_voxels;
+            header.config.views.update = start.views.update;
+        }
+        header
     }
 
     pub(crate) fn to_json(&self) -> Result<String> {
@@ -164,7 +198,7 @@ impl Header {
         let classes = ClassSet::new(text.classes.into_iter().map(|class| (class.name, class.color)))
             .and_then(|classes| classes.with_movable(&movable))
             .map_err(Error::contents(path))?;
-        let config = Config::from_toml(&text.config).map_err(Error::contents(path))?;
+        let config = Config::from_flat_toml(&text.config).map_err(Error::contents(path))?;
         Ok(Self {
             classes,
             config,

@@ -4,6 +4,7 @@
 //! PAR1
 //! record HEAD            classes, configuration, frames, sources
 //! record TILE, columns   one row group; as often as there are tiles
+//! record FREE            what was seen and seen through, if the map has it
 //! record INDX            a copy of HEAD, where every tile is, its hash, the hash of the footer
 //! end mark               where INDX is
 //! Parquet footer, its length, PAR1
@@ -26,15 +27,14 @@ mod write;
 
 pub use check::{Checked, check};
 pub(crate) use delta::{decode as delta_decode, encode as delta_encode};
-pub(crate) use header::TILE_M;
-pub use header::{Header, TileInfo};
+pub use header::{Header, TILE_M, TileInfo};
 pub use read::{MapFile, load, load_region};
-pub(crate) use record::{unwrap_manifest, unwrap_part, wrap_manifest, wrap_part};
+pub(crate) use record::{unwrap_free, unwrap_manifest, unwrap_part, wrap_free, wrap_manifest, wrap_part};
 pub use recover::{Recovered, recover};
 pub(crate) use tile::tile_of;
 #[cfg(test)]
 pub(crate) use write::save_on;
-pub(crate) use write::{grouped, save_tiles, write_map};
+pub(crate) use write::{grouped, put_in_order, save_tiles, write_map};
 pub use write::{save, save_under, save_with};
 
 /// Four bytes at both ends of a Parquet file.

@@ -60,6 +60,11 @@ impl MapFile {
         Self::new(Box::new(Cursor::new(bytes)), name.as_ref())
     }
 
+    /// A map file that is read from elsewhere, a part at a time; `name` stands for it in messages.
+    pub fn of_source(source: impl Read + Seek + Send + 'static, name: impl AsRef<Path>) -> Result<Self> {
+        Self::new(Box::new(source), name.as_ref())
+    }
+
     fn new(mut source: Box<dyn Source>, path: &Path) -> Result<Self> {
         let len = source.seek(SeekFrom::End(0)).map_err(Error::io("read", path))?;
         let mut bytes = Bytes { source: &mut *source, path, len };
@@ -181,8 +186,11 @@ impl MapFile {
         let mut map = Restoring::new(classes, config, frames, next_id).map_err(Error::contents(&path))?;
         self.for_tiles(wanted, |states| map.add(&states).map_err(Error::contents(&path)))?;
         let mut map = map.finish().map_err(Error::contents(&path))?;
-        if let Some(counters) = &self.header.free_space {
-            map.set_free_space(Counters::from_bytes(counters).map_err(Error::contents(&path))?);
+        match &self.header.free_space {
+            Some(counters) => map.set_free_space(Counters::from_bytes(counters).map_err(Error::contents(&path))?),
+            // What was hit before is not known: it must not be called gone.
+            None if !self.header.config.free_space.enabled && frames > 0 => map.forget_free_space(),
+            None => {}
         }
         Ok(map)
     }

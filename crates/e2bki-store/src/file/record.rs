@@ -92,6 +92,16 @@ pub(crate) fn unwrap_part(bytes: &[u8]) -> Result<&[u8], String> {
     unwrap(PART, bytes)
 }
 
+/// Counters of free space of a tile or a submap: a record that is a file.
+pub(crate) fn wrap_free(bytes: &[u8]) -> Vec<u8> {
+    wrap(FREE, bytes)
+}
+
+/// The bytes of such counters.
+pub(crate) fn unwrap_free(bytes: &[u8]) -> Result<&[u8], String> {
+    unwrap(FREE, bytes)
+}
+
 /// The bytes of a record that is a file.
 fn unwrap(kind: [u8; 4], bytes: &[u8]) -> Result<&[u8], String> {
     let (prefix, text) = bytes.split_first_chunk::<PREFIX>().ok_or("it is too short")?;

@@ -14,7 +14,7 @@ use super::header::{Header, Index, TileInfo};
 use super::read::MapFile;
 use super::record::{self, MARK, PREFIX};
 use super::tile::{decode_tile, plausible};
-use super::write::save_states;
+use super::write::{put_in_order, save_states};
 use crate::error::{Error, Result};
 
 /// Result of a recovery: what was saved, and what was lost.
@@ -38,10 +38,10 @@ pub fn recover(damaged: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Recov
     let (mut recovered, states) = if path.is_dir() { salvage_folder(path)? } else { salvage_file(path)? };
     save_states(&recovered.header, states.clone(), out)?;
     let mut again = MapFile::open(out)?;
-    let mut reread = again.read_tiles(|_| true)?;
-    let mut states = states;
-    states.sort_unstable_by_key(|state| state.id);
-    reread.sort_unstable_by_key(|state| state.id);
+    let (mut reread, mut states) = (again.read_tiles(|_| true)?, states);
+    for states in [&mut reread, &mut states] {
+        put_in_order(states, recovered.header.cubes(), 0);
+    }
     let checked = check(out)?;
     if reread != states || !checked.findings.is_empty() {
         return Err(Error::Refused(format!("{} was written but does not read back the same", out.display())));
@@ -55,7 +55,19 @@ fn salvage_folder(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
     let (files, header, mut lost) = match crate::Folder::open(path) {
         Ok(folder) => {
             let named = folder.files().map(|(entry, file)| (Some(entry.rows), file)).collect();
-            (named, Some(folder.header().clone()), Vec::new())
+            let (mut lost, mut columns) = (Vec::new(), Vec::new());
+            for tile in folder.free.keys() {
+                match folder.read_free(*tile) {
+                    Ok(column) => columns.push(column),
+                    Err(error) => lost.push(error.to_string()),
+                }
+            }
+            let mut header = folder.header().clone();
+            if !columns.is_empty() {
+                let counters = Counters::of_columns(columns, folder.free_frames).map_err(Error::contents(path))?;
+                header.free_space = Some(counters.to_bytes().into());
+            }
+            (named, Some(header), lost)
         }
         Err(newer @ Error::Newer { .. }) => return Err(newer),
         Err(error) => {
@@ -66,12 +78,17 @@ fn salvage_folder(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
     };
     let (mut tiles, mut newest) = (Vec::new(), header);
     // Of a tile without its manifest nobody knows how large it was.
-    let mut rows_named = Some(0_u64);
+    let (mut rows_named, mut number) = (Some(0_u64), 0);
     for (rows, file) in files {
         rows_named = rows_named.zip(rows).map(|(sum, rows)| sum + rows);
         match salvage_file(&file) {
-            Ok((part, states)) => {
+            Ok((part, mut states)) => {
                 lost.extend(part.lost);
+                // Tiles of a sum are numbered each by itself.
+                if part.header.cubes().is_some() {
+                    states.iter_mut().zip(number..).for_each(|(state, number)| state.id = number);
+                    number += states.len() as u64;
+                }
                 if newest.as_ref().is_none_or(|known| part.header.next_id > known.next_id) {
                     newest = Some(part.header);
                 }

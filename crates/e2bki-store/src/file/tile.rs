@@ -29,7 +29,7 @@ pub(super) struct Encoded {
 
 /// Encodes primitives of one tile, by ascending id.
 pub(super) fn encode_tile(tile: [i32; 2], states: &[PrimitiveState], header: &Header) -> Result<Encoded> {
-    let values = values_of(states, header.classes.len(), header.config.fusion.correlation)?;
+    let values = values_of(states, header.classes.len(), header.config.lifetime_correlation())?;
     let mut chunks: Vec<Chunk> = values.iter().map(|values| encode(values, header.classes.names())).collect();
     let mut bytes = Vec::new();
     let mut lengths = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn encode_tile(tile: [i32; 2], states: &[PrimitiveState], header: &He
 
 /// The box outside of which no belief depends on the primitives, in whole metres.
 fn support_of(states: &[PrimitiveState], header: &Header) -> ([i32; 3], [i32; 3]) {
-    let reach = header.config.longest_reach();
+    let reach = header.config.longest_influence();
     // Kernels end at their reach, or at its root where they take the squared distance for a length.
     let reach = reach.max(reach.sqrt());
     let tau = mahalanobis_threshold_3d(header.config.kernel.ellipsoid_mass);

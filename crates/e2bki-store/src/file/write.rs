@@ -37,17 +37,21 @@ pub(crate) fn save_on(disk: &SharedDisk, map: &Mapper, sources: &[String], path:
         ));
     }
     let mut primitives: Vec<Placed<'_>> =
-        map.primitives().map(|primitive| (tile_of(primitive.sums().origin), primitive)).collect();
-    // Stable: within a tile they stay by ascending id.
-    primitives.par_sort_by_key(|(tile, _)| *tile);
+        map.primitives().map(|primitive| (tile_of(primitive.sums().origin), primitive.id(), primitive)).collect();
+    // Stable: within a tile they stay in their order.
+    primitives.par_sort_by_key(|(tile, ..)| *tile);
+    let mut header = Header::of(map, sources).in_file(primitives.len() as u64);
+    if header.cubes().is_some() {
+        primitives.iter_mut().zip(0..).for_each(|((_, id, _), row)| *id = row);
+    }
     let groups: Vec<&[Placed<'_>]> =
         primitives.chunk_by(|a, b| a.0 == b.0).flat_map(|tile| tile.chunks(MOST_ROWS)).collect();
-    let mut header = Header::of(map, sources);
     if header.sources.is_empty() && !map.is_empty() {
         header.sources = vec![content_name(&groups)];
     }
     let states = |group: &&[Placed<'_>]| {
-        Ok((group[0].0, Cow::Owned(group.iter().map(|(_, primitive)| primitive.state()).collect::<Vec<_>>())))
+        let state = |(_, id, primitive): &Placed<'_>| PrimitiveState { id: *id, ..primitive.state() };
+        Ok((group[0].0, Cow::Owned(group.iter().map(state).collect::<Vec<_>>())))
     };
     let beside = Beside::write(map, path)?;
     let hash = write_atomically_on(disk, path, |out| {
@@ -59,23 +63,23 @@ pub(crate) fn save_on(disk: &SharedDisk, map: &Mapper, sources: &[String], path:
     Ok(header)
 }
 
-/// A primitive and its tile.
-type Placed<'a> = ([i32; 2], Primitive<'a>);
+/// A primitive with its tile, and its id in the file.
+type Placed<'a> = ([i32; 2], u64, Primitive<'a>);
 
 /// A name for a map whose drives were not named, from what it holds.
 fn content_name(groups: &[&[Placed<'_>]]) -> String {
     let hash_of = |group: &&[Placed<'_>]| {
-        content_hash(group.iter().map(|(_, primitive)| (primitive.id(), primitive.mean(), primitive.log_evidence())))
+        content_hash(group.iter().map(|(_, id, primitive)| (*id, primitive.mean(), primitive.log_evidence())))
     };
     name_of(groups.par_iter().map(hash_of).collect())
 }
 
 /// Hash of the primitives of a row group: ids, means and log-evidence.
-fn content_hash<'a>(primitives: impl Iterator<Item = (u64, [f64; 3], &'a [f64])>) -> u64 {
+fn content_hash(primitives: impl Iterator<Item = (u64, [f64; 3], Vec<f64>)>) -> u64 {
     let mut bytes = Vec::new();
     for (id, mean, log_evidence) in primitives {
         bytes.extend(id.to_le_bytes());
-        bytes.extend(mean.iter().chain(log_evidence).flat_map(|v| v.to_le_bytes()));
+        bytes.extend(mean.iter().chain(&log_evidence).flat_map(|v| v.to_le_bytes()));
     }
     hash(&bytes)
 }
@@ -102,11 +106,11 @@ pub(crate) fn save_tiles(
         let states: Vec<PrimitiveState> = read(*tile)?.into_iter().skip(number * MOST_ROWS).take(MOST_ROWS).collect();
         Ok((*tile, Cow::Owned(states)))
     };
-    let mut header = header;
+    let mut header = header.in_file(tiles.iter().map(|(_, rows)| rows).sum());
     if header.sources.is_empty() && !groups.is_empty() {
         let hash_of = |group| -> Result<u64> {
             let (_, states) = states_of(group)?;
-            Ok(content_hash(states.iter().map(|state| (state.id, state.sums.mean(), state.log_evidence.as_slice()))))
+            Ok(content_hash(states.iter().map(|state| (state.id, state.sums.mean(), state.log_evidence_f64()))))
         };
         header.sources = vec![name_of(groups.par_iter().map(hash_of).collect::<Result<_>>()?)];
     }
@@ -114,9 +118,21 @@ pub(crate) fn save_tiles(
     Ok(header)
 }
 
-/// Primitives by tile and id, in row groups.
-pub(crate) fn grouped(mut states: Vec<PrimitiveState>) -> Vec<([i32; 2], Vec<PrimitiveState>)> {
-    states.par_sort_unstable_by_key(|state| (tile_of(state.sums.origin), state.id));
+/// Puts primitives in the order of files: by tile, then by id or, with the side of the cubes of a sum, by place and
+/// class. Those of a sum are numbered from `first` on.
+pub(crate) fn put_in_order(states: &mut [PrimitiveState], cubes: Option<f64>, first: u64) {
+    match cubes {
+        None => states.par_sort_unstable_by_key(|state| (tile_of(state.sums.origin), state.id)),
+        Some(side) => {
+            states.par_sort_by_cached_key(|state| (tile_of(state.sums.origin), state.rank(side)));
+            states.iter_mut().zip(first..).for_each(|(state, row)| state.id = row);
+        }
+    }
+}
+
+/// Primitives in the order of files, in row groups.
+pub(crate) fn grouped(mut states: Vec<PrimitiveState>, cubes: Option<f64>) -> Vec<([i32; 2], Vec<PrimitiveState>)> {
+    put_in_order(&mut states, cubes, 0);
     let mut groups: Vec<([i32; 2], Vec<PrimitiveState>)> = Vec::new();
     for state in states {
         let tile = tile_of(state.sums.origin);
@@ -130,7 +146,8 @@ pub(crate) fn grouped(mut states: Vec<PrimitiveState>) -> Vec<([i32; 2], Vec<Pri
 
 /// Saves primitives under a header: for maps that are not in memory as a whole.
 pub(crate) fn save_states(header: &Header, states: Vec<PrimitiveState>, path: &Path) -> Result<Vec<TileInfo>> {
-    let groups = grouped(states);
+    let header = &header.in_file(states.len() as u64);
+    let groups = grouped(states, header.cubes());
     write_atomically(path, |out| {
         write_map(out, path, header, &groups, |(tile, states)| Ok((*tile, Cow::Borrowed(states.as_slice()))))
     })
@@ -138,7 +155,8 @@ pub(crate) fn save_states(header: &Header, states: Vec<PrimitiveState>, path: &P
 
 /// Saves a map under a header other than its own, with its submaps.
 pub fn save_under(header: &Header, map: &Mapper, path: &Path) -> Result<()> {
-    let groups = grouped(map.states().collect());
+    let header = &header.in_file(map.len() as u64);
+    let groups = grouped(map.states().collect(), header.cubes());
     let beside = Beside::write(map, path)?;
     let hash = write_atomically(path, |out| {
         let tiles =

@@ -3,9 +3,8 @@
 use e2bki::PrimitiveState;
 use e2bki::primitive::Sums;
 
-/// Whole numbers per metre, and per square metre and unit of log-evidence.
+/// Whole numbers per metre.
 const PER_METRE: f64 = 65_536.0;
-const PER_SQUARE: f64 = 4_294_967_296.0;
 
 /// Columns of one number per row: weight, origin (3), Σx (3), Σxxᵀ (6), Σ range, classes with evidence.
 pub(super) const FIXED: usize = 15;
@@ -44,16 +43,16 @@ pub(super) fn columns_of(states: impl ExactSizeIterator<Item = PrimitiveState>) 
             all[1..4].copy_from_slice(&origin.map(i64::from));
             all[4..7].copy_from_slice(&first);
             for (k, pair) in PAIRS.into_iter().enumerate() {
-                all[7 + k] = whole(second[k], PER_SQUARE)?.wrapping_sub(at_mean(&first, weight, pair));
+                all[7 + k] = second[k].wrapping_sub(at_mean(&first, weight, pair));
             }
             all[13] = whole(range, PER_METRE)?;
             Some(all)
         };
         let mut numbers = numbers().ok_or(row)?;
-        for (class, value) in state.log_evidence.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+        for (class, value) in state.log_evidence.iter().enumerate().filter(|(_, value)| **value != 0) {
             numbers[14] += 1;
             columns.class.push(class as i64);
-            columns.evidence.push(whole(*value, PER_SQUARE).ok_or(row)?);
+            columns.evidence.push(*value);
         }
         columns.fixed.iter_mut().zip(numbers).for_each(|(column, number)| column.push(number));
     }
@@ -74,14 +73,14 @@ pub(super) fn states_of(columns: &Columns, rows: usize, classes: usize) -> Resul
             origin: [origin(0)?, origin(1)?, origin(2)?],
             weight: weight as f64,
             first: first.map(|v| v as f64 / PER_METRE),
-            second: std::array::from_fn(|k| second(k) as f64 / PER_SQUARE),
+            second: std::array::from_fn(second),
             range: at(13) as f64 / PER_METRE,
         };
-        let mut log_evidence = vec![0.0; classes];
+        let mut log_evidence = vec![0; classes];
         for _ in 0..at(14) {
             let (class, value) = entries.next().ok_or_else(|| format!("row {row} lacks log-evidence"))?;
             let place = usize::try_from(*class).ok().and_then(|class| log_evidence.get_mut(class));
-            *place.ok_or_else(|| format!("row {row} has evidence of a class {class}"))? = *value as f64 / PER_SQUARE;
+            *place.ok_or_else(|| format!("row {row} has evidence of a class {class}"))? = *value;
         }
         states.push(PrimitiveState { id: row as u64, muted: false, sums, log_evidence });
     }

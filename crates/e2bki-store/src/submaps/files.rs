@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use e2bki::Mapper;
+use e2bki::free::Counters;
 use e2bki::submaps::{Part, Submap};
 use rayon::prelude::*;
 
@@ -12,7 +13,7 @@ use super::listing::{Entry, Manifest, VERSION};
 use super::part::{decode, encode};
 use crate::atomic::write_atomically;
 use crate::error::{Error, Result};
-use crate::file::{Header, MapFile, TileInfo, hash, unwrap_manifest, wrap_manifest};
+use crate::file::{Header, MapFile, TileInfo, hash, unwrap_free, unwrap_manifest, wrap_free, wrap_manifest};
 
 /// The folder of the submaps of a map file.
 pub fn submaps_folder(path: impl AsRef<Path>) -> PathBuf {
@@ -54,12 +55,17 @@ impl Beside {
                 path: folder.clone(),
                 what: format!("submap {}: {what}", submap.id()),
             })?;
-            let file = format!("{:06}-{:016x}.part", submap.id(), hash(&bytes));
-            let path = folder.join(&file);
-            if !path.is_file() {
-                write_atomically(&path, |out| out.write_all(&bytes).map_err(Error::io("write", &path)))?;
-            }
-            Ok(Entry::new(submap, file))
+            let put = |bytes: &[u8], ending: &str| -> Result<String> {
+                let file = format!("{:06}-{:016x}.{ending}", submap.id(), hash(bytes));
+                let path = folder.join(&file);
+                if !path.is_file() {
+                    write_atomically(&path, |out| out.write_all(bytes).map_err(Error::io("write", &path)))?;
+                }
+                Ok(file)
+            };
+            let counters = Some(submap.free_space()).filter(|counters| counters.frames() > 0);
+            let free = counters.map(|counters| put(&wrap_free(&counters.to_bytes()), "free")).transpose()?;
+            Ok(Entry::new(submap, put(&bytes, "part")?, free))
         };
         let entries = all.par_iter().map(write).collect::<Result<Vec<Entry>>>()?;
         let manifest = Manifest { version: VERSION, next_id: submaps.next_id(), submaps: entries };
@@ -76,11 +82,12 @@ impl Beside {
 
     /// Removes what only earlier states of the map needed: after the map is in place.
     pub(crate) fn sweep(&self, map: u64) {
-        let mut needed: BTreeSet<String> = self.manifest.submaps.iter().map(|entry| entry.file.clone()).collect();
+        let files = |entry: &Entry| [Some(entry.file.clone()), entry.free.clone()];
+        let mut needed: BTreeSet<String> = self.manifest.submaps.iter().flat_map(files).flatten().collect();
         needed.insert(manifest_name(map));
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let ours = name.ends_with(".part") || name.ends_with(".manifest");
+            let ours = [".part", ".free", ".manifest"].iter().any(|ending| name.ends_with(ending));
             if ours && !name.starts_with('.') && !needed.contains(&name) {
                 // What cannot be removed costs space only.
                 std::fs::remove_file(entry.path()).ok();
@@ -111,7 +118,8 @@ pub(super) fn open_manifest(path: &Path, map: &MapFile) -> Result<(Manifest, Pat
     if manifest.version > VERSION {
         return Err(Error::Newer { path: name, found: manifest.version, known: VERSION });
     }
-    if let Some(entry) = manifest.submaps.iter().find(|entry| entry.file.contains(['/', '\\'])) {
+    let outside = |entry: &&Entry| [&entry.file].into_iter().chain(&entry.free).any(|file| file.contains(['/', '\\']));
+    if let Some(entry) = manifest.submaps.iter().find(outside) {
         return Err(damaged(format!("submap {} lies outside of the folder: {}", entry.id, entry.file)));
     }
     Ok((manifest, name))
@@ -134,7 +142,14 @@ fn restore(map: &mut Mapper, path: &Path, file: &MapFile) -> Result<()> {
         let part = Part::of_states(classes, side, &states).map_err(|error| bad(error.to_string()))?;
         let (anchor, pose, trust) = entry.placed().map_err(Error::contents(&name))?;
         let who = (entry.id, entry.source.clone());
-        Ok(Submap::restored(who, (frames, entry.frames), (anchor, pose), trust, part))
+        let submap = Submap::restored(who, (frames, entry.frames), (anchor, pose), trust, part);
+        let Some(free) = &entry.free else { return Ok(submap) };
+        let path = folder.join(free);
+        let bad = |what: String| Error::Submaps { path: path.clone(), what: format!("it is damaged: {what}") };
+        let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
+        let counters =
+            Counters::from_bytes(unwrap_free(&bytes).map_err(bad)?).map_err(|error| bad(error.to_string()))?;
+        Ok(submap.with_free_space(counters))
     };
     let submaps = manifest.submaps.par_iter().map(read).collect::<Result<Vec<Submap>>>()?;
     map.restore_submaps(submaps, manifest.next_id).map_err(Error::contents(&name))

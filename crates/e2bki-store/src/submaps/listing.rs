@@ -36,10 +36,13 @@ pub(super) struct Entry {
     anchor: [u64; 12],
     pose: [u64; 12],
     trust: f64,
+    /// The file of what its frames saw and saw through, if the map has free space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) free: Option<String>,
 }
 
 impl Entry {
-    pub(super) fn new(submap: &Submap, file: String) -> Self {
+    pub(super) fn new(submap: &Submap, file: String, free: Option<String>) -> Self {
         let part = submap.part();
         let (low, high) = part.extent().unwrap_or_default();
         let bits = |pose: Pose| {
@@ -59,6 +62,7 @@ impl Entry {
             anchor: bits(submap.anchor()),
             pose: bits(submap.pose()),
             trust: submap.trust().factor(),
+            free,
         }
     }
 

@@ -4,6 +4,7 @@
 //! street.e2bki                          the map, which needs nothing of the rest
 //! street.e2bki.submaps/
 //!     000000-5f0c….part                 what a submap added, as it was inserted, under a name made of its hash
+//!     000000-77a1….free                 what its frames saw and saw through, if the map has free space
 //!     1d2e….manifest                    the submaps of the map whose tiles have this hash: poses, trust, files
 //! ```
 //!

@@ -43,8 +43,9 @@ fn version_1_is_read_as_it_was_written() {
         sum.update(&[u8::from(state.muted)]);
         state.sums.origin.iter().for_each(|v| sum.update(&v.to_le_bytes()));
         let sums = &state.sums;
-        for value in sums.first.iter().chain(&sums.second).chain([&sums.weight, &sums.range]).chain(&state.log_evidence)
-        {
+        let second = sums.second.map(|v| v as f64 / 4_294_967_296.0);
+        let evidence = state.log_evidence_f64();
+        for value in sums.first.iter().chain(&second).chain([&sums.weight, &sums.range]).chain(&evidence) {
             sum.update(&value.to_le_bytes());
         }
     }

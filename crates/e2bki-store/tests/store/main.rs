@@ -5,6 +5,7 @@
 #[path = "../../../e2bki/tests/common/mod.rs"]
 mod common;
 
+mod canonical;
 mod damage;
 mod exports;
 mod free_space;

@@ -165,7 +165,7 @@ fn merged_maps_keep_their_submaps_and_a_drive_can_be_trusted_less() {
     let merged = merge(&inputs, &half("robot-b"), &ab).unwrap();
     assert_eq!(merged.submaps, Some(4));
     let mut map = load_with_submaps(&ab).unwrap();
-    let evidence = |map: &Mapper| map.states().flat_map(|state| state.log_evidence).sum::<f64>();
+    let evidence = |map: &Mapper| map.primitives().flat_map(|primitive| primitive.log_evidence()).sum::<f64>();
     assert!((evidence(&map) - evidence(&first) - 0.5 * evidence(&second)).abs() < 1e-5);
     let ids = map.submaps().unwrap().of_source("robot-b").unwrap();
     map.remove_submaps(&ids).unwrap();
@@ -192,7 +192,7 @@ fn merged_maps_keep_their_submaps_and_a_drive_can_be_trusted_less() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::common::cases(100), failure_persistence: None, ..ProptestConfig::default() })]
     /// With files in between, any sequence gives the same as without.
     #[test]
     fn saving_and_loading_changes_nothing(

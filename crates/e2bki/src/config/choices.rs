@@ -95,6 +95,26 @@ choice!(
 );
 
 choice!(
+    /// How far a primitive's evidence reaches in each direction (docs/method.md#reach-along-the-surface).
+    Reach {
+        /// Far along the surface that the primitives of a class form together, short across it.
+        Surface = "surface",
+        /// As far in all directions from the ellipsoid, as in the paper.
+        Uniform = "uniform",
+    }
+);
+
+choice!(
+    /// Which points of a primitive are not independent witnesses of one another (docs/method.md#correlated-witnesses).
+    Correlated {
+        /// Those of one frame: every further frame adds evidence.
+        Frame = "frame",
+        /// All it ever had.
+        Lifetime = "lifetime",
+    }
+);
+
+choice!(
     /// How a frame's points become primitives.
     Clustering {
         /// One primitive per class and world-anchored cube.
@@ -127,6 +147,16 @@ choice!(
         Refined = "refined",
         /// Every frame adds to the voxels and nothing is taken back; for the ablation.
         Accumulate = "accumulate",
+    }
+);
+
+choice!(
+    /// When the live voxels are brought up to date. They are the same whenever somebody looks.
+    Update {
+        /// When somebody looks: frames in between cost nothing.
+        OnDemand = "on-demand",
+        /// With every frame: looking costs nothing.
+        EveryFrame = "every-frame",
     }
 );
 

@@ -3,8 +3,8 @@
 
 use super::field::{Field, Kind, Record};
 use super::{
-    ClusterCount, Clustering, Confusion, Distance, Doubt, Gate, Gated, LidarModel, Posterior, Refinement, Shape,
-    Sparsity,
+    ClusterCount, Clustering, Confusion, Correlated, Distance, Doubt, Gate, Gated, LidarModel, Posterior, Reach,
+    Refinement, Shape, Sparsity, Update,
 };
 
 /// Range and access of one parameter.
@@ -140,6 +140,8 @@ records! {
     fusion: FusionConfig, "How points are fused into a primitive, and which primitives are too uncertain to keep" {
         correlation: f64 = 0.2, [float 0.0 .. 1.0],
             "Correlation ρ between the errors of a primitive's points: w points count as w/(1+ρ(w-1)) witnesses";
+        correlated: Correlated = Correlated::Lifetime, [choice Correlated],
+            "Which points of a primitive `correlation` is between";
         gate: Gate = Gate::Dynamic, [choice Gate], symbol "U_thr",
             "Which primitives of a frame are too uncertain to keep";
         drop_uncertain: f64 = 0.05, [float 0.0 .. 0.99], symbol "ũ",
@@ -166,9 +168,13 @@ records! {
     kernel: KernelConfig, "The kernel that spreads a primitive's evidence over the space around it" {
         length_scale: f64 = 0.2, [float 0.01 .. 10.0], unit "m", symbol "ℓ",
             "Kernel length";
-        uncertainty_sensitivity: f64 = 0.7, [float 0.05 .. 5.0], symbol "β",
+        uncertainty_sensitivity: f64 = 0.8, [float 0.05 .. 5.0], symbol "β",
             "Scale of the kernel's reach ℓβe^(1-u)";
-        reach_growth: f64 = 0.1, [float 0.0 .. 1.0],
+        reach: Reach = Reach::Surface, [choice Reach],
+            "How far the kernel reaches in each direction";
+        reach_across: f64 = 0.15, [float 0.005 .. 10.0], unit "m",
+            "How far the kernel reaches across a surface, with `reach` = `surface`";
+        reach_growth: f64 = 0.25, [float 0.0 .. 1.0],
             "How much farther the kernel reaches for every 10 m of range, up to 50 m: beams spread";
         prior: f64 = 0.001, [float 1e-9 .. 10.0], symbol "α0",
             "Dirichlet prior per class";
@@ -185,7 +191,9 @@ records! {
         resolution: f64 = 0.2, [float 0.005 .. 10.0], unit "m", symbol "r",
             "Side of a voxel of the live view";
         live_voxels: bool = true, [flag],
-            "Keep the voxel view up to date with every frame";
+            "Keep a voxel view";
+        update: Update = Update::OnDemand, [choice Update], flat "live_voxels_update",
+            "When the voxel view is brought up to date";
         posterior: Posterior = Posterior::Refined, [choice Posterior],
             "Posterior from the refined set, or accumulated frame by frame";
         doubt: Doubt = Doubt::Conflict, [choice Doubt], symbol "u_sem",

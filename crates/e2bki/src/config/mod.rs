@@ -12,7 +12,8 @@ mod sum;
 mod text;
 
 pub use choices::{
-    ClusterCount, Clustering, Distance, Doubt, Gate, Gated, LidarModel, Posterior, Refinement, Shape, Sparsity,
+    ClusterCount, Clustering, Correlated, Distance, Doubt, Gate, Gated, LidarModel, Posterior, Reach, Refinement,
+    Shape, Sparsity, Update,
 };
 pub use confusion::Confusion;
 pub use field::{Field, Record};
@@ -26,6 +27,9 @@ use crate::error::{Error, Result};
 
 /// Tens of metres of range beyond which the reach grows no more.
 pub(crate) const MOST_SPREAD: f64 = 5.0;
+
+/// Along each axis, the distance between primitives up to which one can count for the surface of the other, metres.
+pub(crate) const POOLED_M: f64 = 1.0;
 
 impl Config {
     /// The same configuration with some values changed: `config.with(|c| c.run.threads = 4)`.
@@ -71,9 +75,28 @@ impl Config {
         })
     }
 
+    /// Correlation between all points that a primitive ever had, as its sums are read; 0 where it was taken account of
+    /// frame by frame.
+    pub fn lifetime_correlation(&self) -> f64 {
+        if self.fusion.correlated == Correlated::Lifetime { self.fusion.correlation } else { 0.0 }
+    }
+
     /// Longest reach that the kernel of any primitive has, metres.
     pub fn longest_reach(&self) -> f64 {
         self.reach(0.0) * self.spread(f64::INFINITY)
+    }
+
+    /// How far from the ellipsoid of a primitive beliefs can depend on it, metres: its kernel reaches there, or it helps
+    /// to tell how the surface runs on which another kernel reaches there.
+    pub fn longest_influence(&self) -> f64 {
+        if self.kernel.reach == Reach::Uniform {
+            return self.longest_reach();
+        }
+        let cubes = self.clustering.method == Clustering::Cells && !self.refinement.merge;
+        let side = if cubes { self.clustering.cell_size } else { self.clustering.max_extent };
+        // Points in a cube have at most a quarter of the square of its side as variance along each axis.
+        let tau = crate::maths::mahalanobis_threshold_3d(self.kernel.ellipsoid_mass);
+        self.longest_reach() + POOLED_M + side * (0.75 * tau).sqrt()
     }
 
     /// How many times farther the kernel of a primitive reaches that was seen from `range` metres: the beams spread.

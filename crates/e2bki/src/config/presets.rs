@@ -1,6 +1,6 @@
 //! Named starting points.
 
-use super::{ClusterCount, Clustering, Config, Doubt};
+use super::{ClusterCount, Clustering, Config, Doubt, Reach};
 use crate::error::{Error, Result};
 
 /// Names of the presets, with what they are for.
@@ -26,6 +26,7 @@ impl Config {
                 c.refinement.prune = true;
                 c.refinement.merge = true;
                 c.kernel.uncertainty_sensitivity = 0.75;
+                c.kernel.reach = Reach::Uniform;
                 c.kernel.reach_growth = 0.0;
                 c.kernel.vote_correlation = 1.0;
                 c.views.doubt = Doubt::Ignorance;

@@ -13,8 +13,12 @@ impl Config {
             (self.refinement.prune, "`refinement.prune` is true"),
             (self.refinement.merge, "`refinement.merge` is true"),
             (self.views.posterior != Posterior::Refined, "`views.posterior` is not \"refined\""),
-            (self.free_space.enabled, "`free_space.enabled` is true, and what a frame saw through is not kept apart"),
         ];
         reasons.into_iter().find(|(holds, _)| *holds).map(|(_, reason)| reason)
+    }
+
+    /// Side of the cubes that tell the primitives of a sum apart, metres; nothing if the map is not a sum.
+    pub(crate) fn cubes_of_sum(&self) -> Option<f64> {
+        self.not_a_sum().is_none().then_some(self.clustering.cell_size)
     }
 }

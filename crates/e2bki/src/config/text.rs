@@ -1,7 +1,7 @@
 //! Configuration files: TOML in, commented TOML out.
 
 use super::field::{Field, Kind};
-use super::{Config, Confusion, PRESETS, fields, records};
+use super::{Config, Confusion, PRESETS, Reach, fields, records};
 use crate::error::{Error, Result};
 
 impl Config {
@@ -10,9 +10,28 @@ impl Config {
     /// A parameter stands in the table of its record (`[kernel]`, `length_scale = 0.2`) or outside of all tables by its
     /// name alone (`length_scale = 0.2`), as map files and older configuration files have it.
     pub fn from_toml(text: &str) -> Result<Self> {
+        Self::read(text, Self::default())
+    }
+
+    /// Reads what [`Self::to_flat_toml`] wrote into a map file. What the first version of the format did not have is off
+    /// where it is absent: a map that was made without it goes on without it.
+    pub fn from_flat_toml(text: &str) -> Result<Self> {
+        Self::read(text, Self::of_first_version())
+    }
+
+    /// What a map is made with that does not say: kernels reached equally far in all directions, and what was seen through
+    /// was not counted.
+    fn of_first_version() -> Self {
+        Self::default().with(|c| {
+            c.kernel.reach = Reach::Uniform;
+            c.free_space.enabled = false;
+        })
+    }
+
+    fn read(text: &str, start: Self) -> Result<Self> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| Error::Syntax(e.to_string()))?;
         let mut config = match table.get("preset") {
-            None => Self::default(),
+            None => start,
             Some(toml::Value::String(name)) => Self::preset(name)?,
             Some(other) => {
                 return Err(Error::BadValue {
@@ -68,10 +87,15 @@ impl Config {
     }
 
     /// Writes TOML without records or comments, as map files have it: every program that knows the format reads it. What
-    /// the first version of the format did not have is written only where it differs from what it starts as.
+    /// the first version of the format did not have is written only where it differs from what it is without a line.
     pub fn to_flat_toml(&self) -> String {
-        let start = Self::default();
-        let written = |field: &&Field| field.record != "free_space" || field.value(self) != field.value(&start);
+        let start = Self::of_first_version();
+        let written = |field: &&Field| match field.key {
+            "fusion.correlated" => field.value(self) != field.value(&start),
+            "kernel.reach" => self.kernel.reach != Reach::Uniform,
+            "kernel.reach_across" => self.kernel.reach != Reach::Uniform || field.value(self) != field.value(&start),
+            _ => field.record != "free_space" || field.value(self) != field.value(&start),
+        };
         fields().iter().filter(written).map(|field| format!("{} = {}\n", field.flat, field.value(self))).collect()
     }
 
@@ -156,7 +180,7 @@ mod tests {
             let config = Config::preset(name).unwrap();
             config.check().unwrap();
             assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
-            assert_eq!(Config::from_toml(&config.to_flat_toml()).unwrap(), config);
+            assert_eq!(Config::from_flat_toml(&config.to_flat_toml()).unwrap(), config);
         }
         assert_eq!(Config::from_toml("preset = \"paper-rellis\"").unwrap().clustering.clusters, 256);
         assert_eq!(Config::preset("paper-urban").unwrap().clustering.clusters, 1024);

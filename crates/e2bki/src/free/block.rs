@@ -1,7 +1,7 @@
 //! The counters of one block of 2 m.
 
 use super::cells::Cells;
-use super::cubes::{InBlock, Passed};
+use super::cubes::{InBlock, Passed, in_block};
 
 /// P of the block and of its parts, H of its cubes.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -130,6 +130,21 @@ impl Block {
         if self.fine.as_ref().is_some_and(|fine| fine.passes.iter().chain(&fine.hits).all(Cells::is_zero)) {
             self.fine = None;
         }
+    }
+
+    /// The largest H or P of its cubes.
+    pub(super) fn most(&self) -> u64 {
+        let mut most = 0;
+        for metre in 0..8 {
+            let coarse = u64::from(self.whole) + u64::from(self.metres[metre]);
+            let fine = self.fine.as_deref().map(|fine| (fine.passes[metre].values(), fine.hits[metre].values()));
+            for bit in 0..64 {
+                let passes = coarse + u64::from(self.halves.get(in_block(metre, bit).half));
+                let (more, hits) = fine.as_ref().map_or((0, 0), |(passes, hits)| (passes[bit], hits[bit]));
+                most = most.max(passes + u64::from(more)).max(u64::from(hits));
+            }
+        }
+        most
     }
 
     /// Memory beyond the block itself.

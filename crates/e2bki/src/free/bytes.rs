@@ -66,7 +66,7 @@ impl Counters {
             if block.is_zero() {
                 return Err(wrong(&format!("a block without counts, {key:?}")));
             }
-            if most_of(&block) > frames {
+            if block.most() > frames {
                 return Err(wrong(&format!("more counts than frames in block {key:?}")));
             }
             counters.blocks.insert(key, block);
@@ -81,23 +81,6 @@ impl Counters {
 
 fn wrong(what: &str) -> Error {
     Error::Unsupported(format!("free space: the stored counters are damaged or newer: {what}"))
-}
-
-/// The largest H or P of a block's cubes.
-fn most_of(block: &Block) -> u64 {
-    let mut most = 0;
-    for metre in 0..8 {
-        for bit in 0..64 {
-            let half = super::cubes::split(super::cubes::join([0; 3], metre, bit)).1;
-            let fine = block.fine.as_deref();
-            let coarse =
-                u64::from(block.whole) + u64::from(block.metres[metre]) + u64::from(block.halves.get(half.half));
-            let passes = fine.map_or(0, |fine| u64::from(fine.passes[metre].get(bit)));
-            let hits = fine.map_or(0, |fine| u64::from(fine.hits[metre].get(bit)));
-            most = most.max(coarse + passes).max(hits);
-        }
-    }
-    most
 }
 
 fn put_block(out: &mut Vec<u8>, block: &Block) {

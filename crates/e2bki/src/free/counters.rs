@@ -4,12 +4,17 @@
 //! counters, maps can be added together, and a frame or a map can be taken out again. No counter can exceed the number of
 //! frames, because a frame counts a place once, at one size: refusing the 2³²th frame keeps every sum exact.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use super::block::Block;
 use super::cubes::{BlockKey, centre_of, cube_of, join, split};
+use super::flips::{Metre, Weights, between};
+use super::settings::{BLOCK_M, COLUMN_M};
 use super::sight::Sight;
 use crate::error::{Error, Result};
+use crate::maths::floor_i32;
 
 /// Most frames that may be counted.
 pub const MAX_FRAMES: u64 = u32::MAX as u64;
@@ -86,37 +91,122 @@ impl Counters {
 
     /// Adds the counters of another map.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
-        self.frames = self.frames_with(other.frames)?;
-        // Sums do not depend on the order.
-        #[allow(clippy::iter_over_hash_type)]
-        for (key, block) in &other.blocks {
-            self.blocks.entry(*key).or_default().combine(block, false);
-        }
-        Ok(())
+        self.combine(other, false, None).map(|_| ())
     }
 
     /// Takes the counters of a map out that was merged before. Fails, and changes nothing, if it surely was not.
     pub fn remove(&mut self, other: &Self) -> Result<()> {
-        let there = self.frames >= other.frames
-            && other.blocks.iter().all(|(key, block)| self.blocks.get(key).is_some_and(|b| b.covers(block)));
-        if !there {
-            return Err(never_added("map"));
-        }
-        // Differences do not depend on the order.
-        #[allow(clippy::iter_over_hash_type)]
-        for (key, block) in &other.blocks {
-            self.change(*key, |mine| mine.combine(block, true));
-        }
-        self.frames -= other.frames;
-        Ok(())
+        self.combine(other, true, None).map(|_| ())
     }
 
-    /// Forgets the blocks whose centre lies outside of a box.
+    /// Adds another's counters or takes them away; returns where that changes what is free, if it is asked. On an error
+    /// nothing has changed.
+    pub(crate) fn combine(&mut self, other: &Self, take: bool, weights: Option<&Weights>) -> Result<Vec<Metre>> {
+        if take {
+            let there = self.frames >= other.frames
+                && other.blocks.iter().all(|(key, block)| self.blocks.get(key).is_some_and(|b| b.covers(block)));
+            if !there {
+                return Err(never_added("map"));
+            }
+            self.frames -= other.frames;
+        } else {
+            self.frames = self.frames_with(other.frames)?;
+        }
+        let mut flips = Vec::new();
+        // Neither sums nor differences depend on the order, and the list is sorted in the end.
+        #[allow(clippy::iter_over_hash_type)]
+        for (key, theirs) in &other.blocks {
+            let mine = self.blocks.entry(*key).or_default();
+            match weights {
+                None => mine.combine(theirs, take),
+                Some(weights) => {
+                    let before = mine.clone();
+                    mine.combine(theirs, take);
+                    flips.append(&mut between(*key, &before, mine, weights));
+                }
+            }
+            if mine.is_zero() {
+                self.blocks.remove(key);
+            }
+        }
+        flips.sort_unstable();
+        Ok(flips)
+    }
+
+    /// Forgets the blocks that lie outside of a box as a whole.
     pub fn keep_inside(&mut self, low: [f64; 3], high: [f64; 3]) {
         self.blocks.retain(|key, _| {
             let centre = centre_of(*key);
-            (0..3).all(|i| (low[i]..=high[i]).contains(&centre[i]))
+            (0..3).all(|i| centre[i] + 0.5 * BLOCK_M >= low[i] && centre[i] - 0.5 * BLOCK_M <= high[i])
         });
+    }
+
+    /// Takes the blocks of some columns of ground out, by their numbers in multiples of [`COLUMN_M`](super::COLUMN_M).
+    /// The counters of a column have counted as many frames as their largest count says, so that they depend on nothing
+    /// else.
+    pub fn take_columns(&mut self, wanted: impl Fn([i32; 2]) -> bool) -> BTreeMap<[i32; 2], Self> {
+        let mut columns: BTreeMap<[i32; 2], Self> = BTreeMap::new();
+        for (key, block) in self.blocks.extract_if(|key, _| wanted(column_of(*key))) {
+            columns.entry(column_of(key)).or_default().blocks.insert(key, block);
+        }
+        columns.values_mut().for_each(|column| column.frames = column.most());
+        columns
+    }
+
+    /// Copies of the blocks of some columns of ground; see [`Self::take_columns`].
+    pub fn columns(&self, wanted: impl Fn([i32; 2]) -> bool) -> BTreeMap<[i32; 2], Self> {
+        let mut columns: BTreeMap<[i32; 2], Self> = BTreeMap::new();
+        // Every block goes to a place of its own.
+        #[allow(clippy::iter_over_hash_type)]
+        for (key, block) in self.blocks.iter().filter(|(key, _)| wanted(column_of(**key))) {
+            columns.entry(column_of(*key)).or_default().blocks.insert(*key, block.clone());
+        }
+        columns.values_mut().for_each(|column| column.frames = column.most());
+        columns
+    }
+
+    /// The counters of columns of ground together, with the number of frames that were counted.
+    pub fn of_columns(columns: impl IntoIterator<Item = Self>, frames: u64) -> Result<Self> {
+        let mut whole = Self::default();
+        columns.into_iter().for_each(|column| whole.put_back(column));
+        whole.frames = whole.frames_with(frames.max(whole.most()))?;
+        Ok(whole)
+    }
+
+    /// Puts the blocks of a column back, whose frames are counted already.
+    pub(crate) fn put_back(&mut self, other: Self) {
+        self.blocks.extend(other.blocks);
+    }
+
+    /// The largest count.
+    fn most(&self) -> u64 {
+        self.blocks.values().map(Block::most).max().unwrap_or(0)
+    }
+
+    /// A copy of the blocks that meet a box or hold one of some places: all that a part of a map depends on. It has counted
+    /// as many frames as its largest count says.
+    pub fn part(&self, low: [f64; 3], high: [f64; 3], places: impl IntoIterator<Item = [f64; 3]>) -> Self {
+        let first: [i32; 3] = std::array::from_fn(|i| floor_i32(low[i] / BLOCK_M));
+        let last: [i32; 3] = std::array::from_fn(|i| floor_i32(high[i] / BLOCK_M));
+        let count: f64 = (0..3).map(|i| (f64::from(last[i]) - f64::from(first[i]) + 1.0).max(0.0)).product();
+        let mut keys: Vec<BlockKey> = places.into_iter().map(|place| split(cube_of(place)).0).collect();
+        // Looking up blocks pays only where there are fewer of them than the map has.
+        if count < self.blocks.len() as f64 {
+            for x in first[0]..=last[0] {
+                for y in first[1]..=last[1] {
+                    keys.extend((first[2]..=last[2]).map(|z| [x, y, z]));
+                }
+            }
+        } else {
+            let inside = |key: &&BlockKey| (0..3).all(|i| (first[i]..=last[i]).contains(&key[i]));
+            keys.extend(self.blocks.keys().filter(inside));
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        let mut part = Self::default();
+        part.blocks.extend(keys.into_iter().filter_map(|key| Some((key, self.blocks.get(&key)?.clone()))));
+        part.frames = part.most();
+        part
     }
 
     /// Every cube with a count, in ascending order of block, cubic metre and cube.
@@ -165,6 +255,12 @@ impl Counters {
             ))
         })
     }
+}
+
+/// The column of ground that a block is in.
+pub(super) fn column_of([x, y, _]: BlockKey) -> [i32; 2] {
+    let along = COLUMN_M / BLOCK_M as i32;
+    [x.div_euclid(along), y.div_euclid(along)]
 }
 
 fn never_added(what: &str) -> Error {

@@ -36,6 +36,13 @@ pub(super) fn split(cube: [i32; 3]) -> (BlockKey, InBlock) {
     (cube.map(|v| v.div_euclid(ALONG)), place)
 }
 
+/// A cube in its block by the cubic metre that it is in and its number there.
+#[inline(always)]
+pub(super) fn in_block(metre: usize, bit: usize) -> InBlock {
+    let at = |shift: usize| (metre >> shift & 1) * 2 + (bit >> (2 * shift) >> 1 & 1);
+    InBlock { metre, bit, half: at(2) * 16 + at(1) * 4 + at(0) }
+}
+
 /// The cube of a place in a block.
 pub(super) fn join(key: BlockKey, metre: usize, bit: usize) -> [i32; 3] {
     let local = [metre >> 2, metre >> 1 & 1, metre & 1];
@@ -113,6 +120,7 @@ mod tests {
                     assert_eq!(in_metre, metre);
                     let (_, place) = split(join([0; 3], in_metre, bit));
                     assert_eq!(place, InBlock { metre, bit, half });
+                    assert_eq!(in_block(metre, bit), place);
                     named.insert((in_metre, bit));
                 }
             }

@@ -220,36 +220,36 @@ impl<'a> Pass<'a> {
             if bottom < 0 || top >= height {
                 continue;
             }
-            if level == 0 {
-                let row = self.image.rows.coordinate(polar.elevation[i]);
-                if !(row >= 0.0 && row < height as f32) {
-                    continue;
-                }
-            }
             // The ball of a place at the sensor's axis covers all azimuths.
             let around = polar.across[i] <= radius;
             let (first, width) = self.columns(column[i], wide[i], around);
             let window = Window { top: top.max(0) as usize, bottom: bottom.min(height - 1) as usize, first, width };
+            let farthest = range + spread;
+            let need = range + radius + self.margin + self.margin_per_m * farthest;
+            // First what most places fail.
+            if !self.tables.all_beyond(&window, need) {
+                if level > 0 {
+                    // What every cube of the block needs at least.
+                    let nearest = range - spread;
+                    let needed = nearest + (radius - spread) + self.margin + self.margin_per_m * nearest;
+                    verdicts.split |= u8::from(self.tables.any_beyond(&window, needed - SLACK_M)) << i;
+                }
+                continue;
+            }
             let seen = self.tables.seen(&window);
+            let all = (bottom - top + 1) as f32 * width as f32;
             if seen == 0 {
                 continue;
             }
-            let all = (bottom - top + 1) as f32 * width as f32;
-            let farthest = range + spread;
-            let need = range + radius + self.margin + self.margin_per_m * farthest;
-            let least = self.tables.least(&window);
             if level == 0 {
-                verdicts.passed |= u8::from(least > need && seen as f32 >= self.valid * all) << i;
-            } else if least > need {
+                let row = self.image.rows.coordinate(polar.elevation[i]);
+                let inside = row >= 0.0 && row < height as f32;
+                verdicts.passed |= u8::from(inside && seen as f32 >= self.valid * all) << i;
+            } else {
                 let inside = top >= 0 && bottom < height && farthest <= self.max_range;
                 let whole = inside && seen as f32 >= self.valid_block * all;
                 verdicts.passed |= u8::from(whole) << i;
                 verdicts.split |= u8::from(!whole) << i;
-            } else {
-                // What every cube of the block needs at least.
-                let nearest = range - spread;
-                let needed = nearest + (radius - spread) + self.margin + self.margin_per_m * nearest;
-                verdicts.split |= u8::from(self.tables.most(&window) > needed - SLACK_M) << i;
             }
         }
         verdicts

@@ -14,7 +14,12 @@ pub(super) struct Rows {
     /// The gap at the upper end of every interval.
     starts: Vec<u16>,
     per_radian: f32,
+    /// The same for all elevations, where beams are at equal distances: no search is needed.
+    even: Option<[f32; 2]>,
 }
+
+/// How far from its row a beam may be for all to count as equally spaced, rows.
+const EVEN: f32 = 1e-3;
 
 impl Rows {
     /// `elevations` fall, and there are two or more.
@@ -39,7 +44,11 @@ impl Rows {
                 gap.saturating_sub(1) as u16
             })
             .collect();
-        Self { elevations: elevations.to_vec(), at, starts, per_radian }
+        let slope = (elevations.len() - 1) as f32 / (top - bottom);
+        let line = [0.5 + top * slope, slope];
+        let off = |(i, elevation): (usize, &f32)| (line[0] - line[1] * elevation - (i as f32 + 0.5)).abs();
+        let even = elevations.iter().enumerate().map(off).all(|off| off < EVEN).then_some(line);
+        Self { elevations: elevations.to_vec(), at, starts, per_radian, even }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -49,6 +58,9 @@ impl Rows {
     /// The row coordinate of an elevation.
     #[inline(always)]
     pub(super) fn coordinate(&self, elevation: f32) -> f32 {
+        if let Some([offset, slope]) = self.even {
+            return offset - slope * elevation;
+        }
         let start = ((self.elevations[0] - elevation) * self.per_radian) as usize;
         let mut gap = usize::from(self.starts[start.min(STARTS - 1)]);
         while gap + 1 < self.at.len() && elevation < self.elevations[gap + 1] {

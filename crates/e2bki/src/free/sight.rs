@@ -44,9 +44,24 @@ impl Sight {
         world_from_sensor: &Pose,
         settings: &Settings,
     ) -> Result<Self> {
+        Self::of_returns(image, &returns(points, world_from_sensor, settings.min_range_m), world_from_sensor, settings)
+    }
+
+    /// The same from the cubes of the returns.
+    pub(super) fn of_returns(
+        image: &RangeImage,
+        cubes: &[[i32; 3]],
+        world_from_sensor: &Pose,
+        settings: &Settings,
+    ) -> Result<Self> {
         settings.check()?;
         let passed = Pass::new(image, world_from_sensor, settings).all();
-        Ok(Self { passed, hits: hits(points, world_from_sensor, settings.min_range_m) })
+        Ok(Self { passed, hits: hits(cubes) })
+    }
+
+    /// A scan of which nothing is known but where its returns are: what it saw through is not counted.
+    pub(super) fn of_hits(cubes: &[[i32; 3]]) -> Self {
+        Self { passed: Vec::new(), hits: hits(cubes) }
     }
 
     /// Number of blocks of 2 m in which anything was passed or hit.
@@ -64,21 +79,29 @@ impl Sight {
     }
 }
 
-/// Cubes with a return farther than `min_range_m` from the sensor.
-fn hits(points: &[[f32; 3]], world_from_sensor: &Pose, min_range_m: f64) -> Vec<(BlockKey, [u64; 8])> {
-    let chunk = |points: &[[f32; 3]]| {
+/// The cube of every return that is farther than `min_range_m` from the sensor and in the world, in the order of the
+/// points.
+pub(super) fn returns(points: &[[f32; 3]], world_from_sensor: &Pose, min_range_m: f64) -> Vec<[i32; 3]> {
+    let cube = |point: &[f32; 3]| {
+        let local = point.map(f64::from);
+        let squared = local[0] * local[0] + local[1] * local[1] + local[2] * local[2];
+        let world = world_from_sensor.apply(local);
+        // Not a number compares as false.
+        let inside = squared >= min_range_m * min_range_m && world.iter().all(|v| v.abs() <= WORLD_LIMIT_M);
+        inside.then(|| cube_of(world))
+    };
+    let chunk = |points: &[[f32; 3]]| points.iter().filter_map(cube).collect::<Vec<_>>();
+    points.par_chunks(CHUNK).map(chunk).collect::<Vec<_>>().concat()
+}
+
+/// Those cubes as bits of their blocks.
+fn hits(cubes: &[[i32; 3]]) -> Vec<(BlockKey, [u64; 8])> {
+    let chunk = |cubes: &[[i32; 3]]| {
         let mut numbers: FxHashMap<BlockKey, usize> = FxHashMap::default();
         let mut list: Vec<(BlockKey, [u64; 8])> = Vec::new();
         let mut latest = usize::MAX;
-        for point in points {
-            let local = point.map(f64::from);
-            let squared = local[0] * local[0] + local[1] * local[1] + local[2] * local[2];
-            let world = world_from_sensor.apply(local);
-            // Not a number compares as false.
-            if !(squared >= min_range_m * min_range_m && world.iter().all(|v| v.abs() <= WORLD_LIMIT_M)) {
-                continue;
-            }
-            let (key, place) = split(cube_of(world));
+        for cube in cubes {
+            let (key, place) = split(*cube);
             // Returns that follow each other are near each other.
             if list.get(latest).is_none_or(|(known, _)| *known != key) {
                 latest = *numbers.entry(key).or_insert_with(|| {
@@ -88,10 +111,9 @@ fn hits(points: &[[f32; 3]], world_from_sensor: &Pose, min_range_m: f64) -> Vec<
             }
             list[latest].1[place.metre] |= 1 << place.bit;
         }
-        list.sort_unstable_by_key(|(key, _)| *key);
         list
     };
-    let mut all: Vec<(BlockKey, [u64; 8])> = points.par_chunks(CHUNK).map(chunk).flatten().collect();
+    let mut all: Vec<(BlockKey, [u64; 8])> = cubes.par_chunks(CHUNK).map(chunk).flatten().collect();
     all.par_sort_unstable_by_key(|(key, _)| *key);
     all.dedup_by(|next, kept| {
         let same = next.0 == kept.0;

@@ -4,12 +4,18 @@
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
-use super::cubes::cube_of;
-use super::{Counters, Sensor, Settings, Sight, StandStill, State, Tally, estimate};
+use super::counters::column_of;
+use super::cubes::{BlockKey, cube_of};
+use super::flips::{Metre, Weights};
+use super::settings::CUBE_M;
+use super::sight::returns;
+use super::{Counters, RangeImage, Sensor, Settings, Sight, StandStill, State, Tally, estimate};
 use crate::classes::ClassSet;
 use crate::config::{Config, LidarModel};
 use crate::error::Result;
+use crate::map::Core;
 use crate::pose::Pose;
 
 /// A point in a cube that was seen through at least so often, and more often than so many times its hits, moves.
@@ -19,11 +25,11 @@ const MOVING_PER_HIT: u64 = 4;
 /// What free space made of a frame.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FreeSpaceReport {
-    /// Whether the frame was counted: not, if the robot stood still or the scan shows no sensor.
+    /// Whether what the frame saw through was counted: not, if the robot stood still or the scan shows no sensor.
     pub counted: bool,
     /// Points in cubes that were known to be free before the frame.
     pub moving: usize,
-    /// Why the frame says nothing of free space, if it does not.
+    /// Why the frame does not say what it saw through, if it does not; its returns count all the same.
     pub off: Option<String>,
     /// Time spent on the frame.
     pub time: Duration,
@@ -32,7 +38,9 @@ pub struct FreeSpaceReport {
 /// What a frame says of free space, before the map is looked at.
 #[derive(Debug, Clone)]
 pub(crate) struct Looked {
-    sight: Result<Sight>,
+    sight: Sight,
+    /// Why it has no passes, if it has none.
+    off: Option<String>,
     pose: Pose,
     /// The cube of every return.
     cubes: Vec<[i32; 3]>,
@@ -52,20 +60,15 @@ impl Looked {
             LidarModel::Auto => estimate(points),
             model => Sensor::named(model.name()),
         };
-        let sight = sensor.and_then(|sensor| Sight::new(&sensor, points, None, pose, &settings));
-        let cubes = if sight.is_ok() { returns(points, pose, settings.min_range_m) } else { Vec::new() };
-        Some(Self { sight, pose: *pose, cubes, time: start.elapsed() })
+        let cubes = returns(points, pose, settings.min_range_m);
+        let image = sensor.and_then(|sensor| RangeImage::new(&sensor, points, None));
+        let (sight, off) = match image.and_then(|image| Sight::of_returns(&image, &cubes, pose, &settings)) {
+            Ok(sight) => (sight, None),
+            // What came back is known of any scan: without it, what only such scans see would count as never hit.
+            Err(error) => (Sight::of_hits(&cubes), Some(error.to_string())),
+        };
+        Some(Self { sight, off, pose: *pose, cubes, time: start.elapsed() })
     }
-}
-
-fn returns(points: &[[f32; 3]], pose: &Pose, min_range_m: f64) -> Vec<[i32; 3]> {
-    let cube = |point: &[f32; 3]| {
-        let local = point.map(f64::from);
-        let squared: f64 = local.iter().map(|v| v * v).sum();
-        // Not a number compares as false.
-        (squared >= min_range_m * min_range_m && squared < f64::INFINITY).then(|| cube_of(pose.apply(local)))
-    };
-    points.par_iter().with_min_len(8192).filter_map(cube).collect()
 }
 
 /// The counters of a map, and which of its frames go in.
@@ -73,27 +76,76 @@ fn returns(points: &[[f32; 3]], pose: &Pose, min_range_m: f64) -> Vec<[i32; 3]> 
 pub(crate) struct FreeSpace {
     pub(crate) counters: Counters,
     gate: StandStill,
+    /// What views have not been told yet.
+    pending: Pending,
+    /// Number of the latest change of the map in which counters of a column of ground changed.
+    columns: FxHashMap<[i32; 2], u64>,
+}
+
+/// What counting changed, before views are brought up to date.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pending {
+    /// Cubic metres in which a cube became free or is free no more.
+    pub(crate) flips: Vec<Metre>,
+    columns: Vec<[i32; 2]>,
 }
 
 impl FreeSpace {
-    /// Counts a frame. On an error nothing has changed.
-    pub(crate) fn count(&mut self, looked: Looked) -> Result<FreeSpaceReport> {
+    /// Free space of counters that were kept: all of them count as changed.
+    pub(crate) fn of(counters: Counters) -> Self {
+        let mut free = Self { counters, ..Self::default() };
+        let keys = free.counters.keys();
+        free.touch(keys.into_iter());
+        free
+    }
+
+    /// Counts a frame; returns what of it was counted. On an error nothing has changed.
+    pub(crate) fn count(&mut self, looked: Looked, weights: &Weights) -> Result<(FreeSpaceReport, Option<Sight>)> {
         let start = Instant::now();
-        let Looked { sight, pose, cubes, time } = looked;
-        let sight = match sight {
-            Ok(sight) => sight,
-            Err(error) => {
-                return Ok(FreeSpaceReport { off: Some(error.to_string()), time, ..FreeSpaceReport::default() });
-            }
-        };
+        let Looked { sight, off, pose, cubes, time } = looked;
         let moving = cubes.par_iter().with_min_len(8192).filter(|cube| is_moving(self.counters.of(**cube))).count();
         let mut gate = self.gate.clone();
         let counted = gate.counts(&pose);
         if counted {
+            let mut flips = self.counters.flips_of(&sight, weights);
             self.counters.add(&sight)?;
+            self.pending.flips.append(&mut flips);
+            self.touch(sight.keys().into_iter());
         }
         self.gate = gate;
-        Ok(FreeSpaceReport { counted, moving, off: None, time: time + start.elapsed() })
+        let report = FreeSpaceReport { counted: counted && off.is_none(), moving, off, time: time + start.elapsed() };
+        Ok((report, counted.then_some(sight)))
+    }
+
+    /// Adds counters, or takes them away. On an error nothing has changed.
+    pub(crate) fn combine(&mut self, other: &Counters, take: bool, weights: &Weights) -> Result<()> {
+        let mut flips = self.counters.combine(other, take, Some(weights))?;
+        self.pending.flips.append(&mut flips);
+        self.touch(other.keys().into_iter());
+        Ok(())
+    }
+
+    fn touch(&mut self, keys: impl Iterator<Item = BlockKey>) {
+        self.pending.columns.extend(keys.map(column_of));
+        self.pending.columns.sort_unstable();
+        self.pending.columns.dedup();
+    }
+
+    /// Takes what views have not been told; the change that they are told with has this number.
+    pub(crate) fn take_pending(&mut self, number: u64) -> Vec<Metre> {
+        let Pending { mut flips, columns } = std::mem::take(&mut self.pending);
+        self.columns.extend(columns.into_iter().map(|column| (column, number)));
+        flips.sort_unstable();
+        flips.dedup();
+        flips
+    }
+
+    /// Columns of ground whose counters changed after the change of that number, in ascending order.
+    pub(crate) fn columns_since(&self, number: u64) -> Vec<[i32; 2]> {
+        let mut found: Vec<[i32; 2]> =
+            self.columns.iter().filter(|(_, last)| **last > number).map(|(column, _)| *column).collect();
+        found.sort_unstable();
+        found
     }
 
     /// For every point whether it is in space known to be free.
@@ -113,6 +165,16 @@ pub(crate) struct Existence<'a> {
     counters: &'a Counters,
     /// Weight of a hit, by class.
     kappa: Vec<f32>,
+    /// How far around a place something that is there keeps it from being called free, metres: half a voxel, so that a
+    /// voxel that holds a surface stays where its centre was seen through.
+    around: f64,
+}
+
+/// Weight of a hit, by class.
+pub(crate) fn kappas(classes: &ClassSet, config: &Config) -> Vec<f32> {
+    let free = &config.free_space;
+    let weight = |class| if classes.is_movable(class) { free.movable_weight } else { free.static_weight };
+    (0..classes.len()).map(|class| weight(class) as f32).collect()
 }
 
 /// What is known of a place: its counts, and what a hit of its class weighs.
@@ -130,22 +192,48 @@ impl Known {
 
 impl<'a> Existence<'a> {
     pub(crate) fn new(free: &'a FreeSpace, classes: &ClassSet, config: &Config) -> Self {
-        let weight = |class: usize| {
-            let free = &config.free_space;
-            (if classes.is_movable(class) { free.movable_weight } else { free.static_weight }) as f32
-        };
-        Self { counters: &free.counters, kappa: (0..classes.len()).map(weight).collect() }
+        let around = 0.5 * config.views.resolution.min(CUBE_M);
+        Self { counters: &free.counters, kappa: kappas(classes, config), around }
     }
 
-    /// Whether something of a class that was at a place is there no more.
+    /// Whether a primitive is there no more.
+    pub(crate) fn is_core_gone(&self, core: &Core) -> bool {
+        core.gone
+    }
+
+    /// Whether something of a class in the very cube of a place is there no more.
     pub(crate) fn is_gone(&self, place: [f64; 3], class: usize) -> bool {
+        self.in_cube(place, class).state() == State::Free
+    }
+
+    /// What is known of something of a class in the very cube of a place.
+    pub(crate) fn in_cube(&self, place: [f64; 3], class: usize) -> Known {
+        Known { tally: self.counters.at(place), kappa: self.kappa_of(Some(class)) }
+    }
+
+    /// Whether a belief that something of a class is at a place is left out: nothing there or close by was hit and not
+    /// seen through.
+    pub(crate) fn leaves_out(&self, place: [f64; 3], class: usize) -> bool {
         self.known(place, Some(class)).state() == State::Free
     }
 
-    /// What is known of a place; without a class it weighs as those that stay do.
+    /// What is known of a place. Where a belief has a class, that is of what is within half a voxel; where nothing is
+    /// believed, of the cube, and a hit weighs as those of classes that stay do.
     pub(crate) fn known(&self, place: [f64; 3], class: Option<usize>) -> Known {
-        let most = self.kappa.iter().copied().fold(0.0, f32::max);
-        let kappa = class.and_then(|class| self.kappa.get(class).copied()).unwrap_or(most);
-        Known { tally: self.counters.at(place), kappa }
+        let kappa = self.kappa_of(class);
+        let of = |tally| Known { tally, kappa };
+        let own = of(self.counters.at(place));
+        if class.is_none() || own.state() != State::Free {
+            return own;
+        }
+        let (low, high) = (cube_of(place.map(|v| v - self.around)), cube_of(place.map(|v| v + self.around)));
+        let cubes = (low[0]..=high[0])
+            .flat_map(|x| (low[1]..=high[1]).flat_map(move |y| (low[2]..=high[2]).map(move |z| [x, y, z])));
+        cubes.map(|cube| of(self.counters.of(cube))).find(|known| known.state() == State::Occupied).unwrap_or(own)
+    }
+
+    fn kappa_of(&self, class: Option<usize>) -> f32 {
+        let most = || self.kappa.iter().copied().fold(0.0, f32::max);
+        class.and_then(|class| self.kappa.get(class).copied()).unwrap_or_else(most)
     }
 }

@@ -69,32 +69,34 @@ impl Tables {
         (at(end, w.bottom + 1) - at(w.first, w.bottom + 1)) - (at(end, w.top) - at(w.first, w.top))
     }
 
-    /// Least range in a window; infinite if nothing came back.
+    /// Whether everything that came back in a window is from farther than this: also where nothing did.
     #[inline(always)]
-    pub(super) fn least(&self, w: &Window) -> f32 {
-        let bits = self.fold(&self.least, w, EMPTY_LEAST, |a, b| a.min(b));
-        if bits == EMPTY_LEAST { f32::INFINITY } else { f32::from_bits(bits as u32) }
+    pub(super) fn all_beyond(&self, w: &Window, range: f32) -> bool {
+        let limit = range.max(0.0).to_bits() as i32;
+        self.every(&self.least, w, |rows| rows.iter().fold(EMPTY_LEAST, |found, v| found.min(*v)) > limit)
     }
 
-    /// Greatest range in a window; 0 if nothing came back.
+    /// Whether something in a window came back from farther than this.
     #[inline(always)]
-    pub(super) fn most(&self, w: &Window) -> f32 {
-        f32::from_bits(self.fold(&self.most, w, EMPTY_MOST, |a, b| a.max(b)).max(0) as u32)
+    pub(super) fn any_beyond(&self, w: &Window, range: f32) -> bool {
+        let limit = range.max(0.0).to_bits() as i32;
+        !self.every(&self.most, w, |rows| rows.iter().fold(EMPTY_MOST, |found, v| found.max(*v)) <= limit)
     }
 
+    /// Whether something holds for all columns of a window, looked at in as few steps as their tables allow.
     #[inline(always)]
-    fn fold(&self, tables: &[Vec<i32>], w: &Window, none: i32, join: impl Fn(i32, i32) -> i32) -> i32 {
+    fn every(&self, tables: &[Vec<i32>], w: &Window, holds: impl Fn(&[i32]) -> bool) -> bool {
         let size = (w.width.ilog2() as usize).min(WIDTHS - 1);
         let (table, step) = (&tables[size], 1 << size);
         let last = w.first + w.width - step;
-        let (mut column, mut found) = (w.first, none);
+        let mut column = w.first;
         loop {
             let from = (if column >= self.width { column - self.width } else { column }) * self.height;
-            for value in &table[from + w.top..=from + w.bottom] {
-                found = join(found, *value);
+            if !holds(&table[from + w.top..=from + w.bottom]) {
+                return false;
             }
             if column == last {
-                return found;
+                return true;
             }
             column = (column + step).min(last);
         }

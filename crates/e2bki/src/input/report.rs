@@ -70,6 +70,9 @@ pub struct FrameReport {
     pub gated: usize,
     /// Primitives added to one of the same class in the same cube.
     pub folded: usize,
+    /// Primitives that were not added because the map has as much there as can be summed exactly: 2³¹ points of a primitive
+    /// or 2³⁰ of log-evidence, as after weeks of standing still. What the map says there stays as it is.
+    pub saturated: usize,
     /// Primitives removed because a nearer one contradicts them.
     pub pruned: usize,
     /// Primitives absorbed by an agreeing neighbour.

@@ -43,6 +43,9 @@ pub(crate) fn kernel_of_points<S: Simd>(
     distance: Distance,
     kernel: &mut [f32],
 ) {
+    if form.follows {
+        return kernel_within(simd, form, [x, y, z], len, kernel);
+    }
     let splat = |value: f32| Vector::splat(simd, value);
     let per_unit = 1.0 / form.unit;
     let axis = |i: usize| {
@@ -90,14 +93,41 @@ pub(crate) fn kernel_of_points<S: Simd>(
         let d = unit * t * norm.sqrt() / product;
         let d = if distance == Distance::Squared { d * d } else { d };
         let s = one.plus(d, per_reach).max(zero);
-        let s2 = s * s;
-        let argument = s2 + s2 - one;
-        let mut q = splat(KERNEL[0]);
-        for i in 1..KERNEL.len() {
-            q = splat(KERNEL[i]).plus(q, argument);
-        }
-        (s2 * s2 * s * q).store(&mut kernel[start..end]);
+        value_at(simd, s).store(&mut kernel[start..end]);
     }
+}
+
+/// The same where the support is an ellipsoid about the centre: the length of U·x is the distance, and 1 the reach.
+#[inline(always)]
+fn kernel_within<S: Simd>(simd: S, form: &Form, [x, y, z]: [&[f32]; 3], len: usize, kernel: &mut [f32]) {
+    let splat = |value: f32| Vector::splat(simd, value);
+    let [[a, b, c], [_, d, e], [_, _, f]] = form.axes;
+    let [a, b, c, d, e, f] = [splat(a), splat(b), splat(c), splat(d), splat(e), splat(f)];
+    let (zero, one) = (splat(0.0), splat(1.0));
+    let per_vector = Vector::<S>::LANES;
+    for start in (0..len).step_by(per_vector) {
+        let end = start + per_vector;
+        let [x, y, z] = [&x[start..end], &y[start..end], &z[start..end]];
+        let [x, y, z] = [Vector::load(simd, x), Vector::load(simd, y), Vector::load(simd, z)];
+        let u = (a * x).plus(b, y).plus(c, z);
+        let v = (d * y).plus(e, z);
+        let w = f * z;
+        let length = (u * u).plus(v, v).plus(w, w).sqrt();
+        value_at(simd, (one - length).max(zero)).store(&mut kernel[start..end]);
+    }
+}
+
+/// The kernel for a nearness s.
+#[inline(always)]
+fn value_at<S: Simd>(simd: S, s: Vector<S>) -> Vector<S> {
+    let splat = |value: f32| Vector::splat(simd, value);
+    let s2 = s * s;
+    let argument = s2 + s2 - splat(1.0);
+    let mut q = splat(KERNEL[0]);
+    for i in 1..KERNEL.len() {
+        q = splat(KERNEL[i]).plus(q, argument);
+    }
+    s2 * s2 * s * q
 }
 
 /// The sparse kernel in f32 for a nearness s = 1 − d/ℓ from 0 to 1, without a call or a branch: a loop of it becomes
@@ -177,6 +207,26 @@ mod tests {
             prop_assert!((f64::from(k) - expected).abs() < 5e-5, "{k} {expected} a {:?}", ellipsoid.semi_axes);
             if k > 0.0 {
                 prop_assert!((0..3).all(|i| x[i].abs() <= form.half_box[i]), "the box cuts the kernel");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_kernel_within_an_ellipsoid_is_the_sparse_kernel_of_its_own_distance(
+            c in prop::array::uniform3(prop::array::uniform3(-1.0..1.0_f64)), least in 0.05..0.5_f64,
+            x in prop::array::uniform3(-1.5..1.5_f32),
+        ) {
+            let b = |i: usize, j: usize| (0..3).map(|k| c[i][k] * c[j][k]).sum::<f64>() + if i == j { least * least } else { 0.0 };
+            let support = [b(0, 0), b(1, 1), b(2, 2), b(0, 1), b(0, 2), b(1, 2)];
+            let form = Form::within(support, (support[0] + support[1] + support[2]).sqrt());
+            let u = crate::kernel::root_of_inverse(support);
+            let distance = |x: [f64; 3]| u.iter().map(|row| (0..3).map(|i| row[i] * x[i]).sum::<f64>().powi(2)).sum::<f64>().sqrt();
+            let k = kernel_at(&form, x, Distance::Euclidean);
+            prop_assert!((f64::from(k) - sparse_kernel(distance(x.map(f64::from)), 1.0)).abs() < 2e-5, "{k}");
+            if k > 0.0 {
+                prop_assert!((0..3).all(|i| x[i].abs() <= form.half_box[i]), "the box cuts the kernel");
+                prop_assert!(x.iter().map(|v| v * v).sum::<f32>() <= form.reach * form.reach * (1.0 + 1e-5), "the ball cuts it");
             }
         }
     }

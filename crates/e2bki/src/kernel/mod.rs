@@ -7,5 +7,5 @@ mod vector;
 
 pub use batch::kernel_of_nearness;
 pub(crate) use batch::{LANES, kernel_of_points};
-pub(crate) use form::{Form, support_of};
+pub(crate) use form::{Form, root_of_inverse, support_of};
 pub use sparse::sparse_kernel;

@@ -58,6 +58,8 @@ pub(crate) struct Stale {
     pub(crate) supports: Vec<Support>,
     /// Blocks in which a primitive was added, removed or altered, each once, with the box among `boxes` that is due to it.
     pub(crate) touched: Vec<(BlockKey, Option<Aabb>)>,
+    /// Blocks in which a kernel alone changed, because of primitives around, likewise.
+    pub(crate) reshaped: Vec<(BlockKey, Option<Aabb>)>,
 }
 
 /// Supports in which views are out of date because of one primitive.

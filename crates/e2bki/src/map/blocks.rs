@@ -107,6 +107,11 @@ impl Blocks {
         self.blocks.get(&key)
     }
 
+    /// Blocks in which something changed since views were last brought up to date.
+    pub(crate) fn touched(&self) -> impl Iterator<Item = BlockKey> {
+        self.touched.iter().map(|(key, _)| *key)
+    }
+
     /// Adds a record, and marks supports as stale; returns its position in the block.
     pub(crate) fn insert(&mut self, key: BlockKey, near: Near, stale: &StaleOfOne) -> u32 {
         let block = self.blocks.entry(key).or_default();
@@ -137,6 +142,13 @@ impl Blocks {
             block.near[position as usize] = near;
             touch(block, key, stale.small.as_ref(), &mut self.touched);
             self.stale_large.extend_from_slice(&stale.large);
+        }
+    }
+
+    /// Notes how far the kernel of the record at a position reaches now.
+    pub(crate) fn extend(&mut self, key: BlockKey, position: u32, extent: f32) {
+        if let Some(near) = self.blocks.get_mut(&key).and_then(|block| block.near.get_mut(position as usize)) {
+            near.extent = extent;
         }
     }
 
@@ -183,6 +195,7 @@ impl Blocks {
             boxes: touched.iter().filter_map(|(_, stale)| *stale).collect(),
             supports: std::mem::take(&mut self.stale_large),
             touched,
+            reshaped: Vec::new(),
         }
     }
 

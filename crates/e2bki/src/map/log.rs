@@ -93,9 +93,20 @@ impl ChangeLog {
             let span = bounds.as_ref().map_or(Span::NOTHING, |bounds| Span::of(*block, bounds));
             self.touch(*block, span, primitives);
         }
+        for (block, bounds) in &stale.reshaped {
+            let span = bounds.as_ref().map_or(Span::NOTHING, |bounds| Span::of(*block, bounds));
+            self.touch(*block, span, false);
+        }
         for support in &stale.supports {
             let block = BlockKey(block_of(support.mean));
             self.touch(block, Span::of(block, &support.bounds()), false);
+        }
+    }
+
+    /// Adds blocks in and right beside which views alone changed to the latest change.
+    pub(crate) fn note_views(&mut self, blocks: &[[i32; 3]]) {
+        for block in blocks {
+            self.touch(BlockKey(*block), Span { low: [-1; 3], high: [1; 3] }, false);
         }
     }
 

@@ -4,13 +4,17 @@ mod aabb;
 mod blocks;
 mod large;
 mod log;
+mod order;
 mod recipe;
+mod reshape;
 mod set;
 mod slots;
+mod surfaces;
 
 pub(crate) use aabb::{Aabb, Stale, Support};
 pub(crate) use blocks::{Block, BlockKey, Near, cube};
 pub(crate) use log::ChangeLog;
+pub use order::Rank;
 pub(crate) use recipe::Recipe;
 pub(crate) use set::PrimitiveSet;
 pub(crate) use slots::{Batch, Core};

@@ -1,8 +1,8 @@
 //! From sums to everything that is derived from them.
 
 use super::slots::Core;
-use crate::config::{Config, Distance, Shape};
-use crate::kernel::Form;
+use crate::config::{Config, Distance, Reach, Shape};
+use crate::kernel::{Form, root_of_inverse, sparse_kernel};
 use crate::maths::{exp, mahalanobis_threshold_2d, mahalanobis_threshold_3d};
 use crate::primitive::{Ellipsoid, opinion_of, witnesses_per_point};
 
@@ -15,6 +15,8 @@ pub(crate) struct Recipe {
     distance: Distance,
     /// ℓβ, metres.
     reach: f64,
+    /// How far the kernel reaches across a surface, metres, if it follows surfaces.
+    across: Option<f64>,
     /// Correlation between the errors of a primitive's points.
     pub(crate) correlation: f64,
     /// The same for its weight in the posterior.
@@ -30,7 +32,8 @@ impl Recipe {
             shape: config.kernel.shape,
             distance: config.kernel.distance,
             reach: config.kernel.length_scale * config.kernel.uncertainty_sensitivity,
-            correlation: config.fusion.correlation,
+            across: (config.kernel.reach == Reach::Surface).then_some(config.kernel.reach_across),
+            correlation: config.lifetime_correlation(),
             vote_correlation: config.kernel.vote_correlation,
             growth: config.kernel.reach_growth,
         }
@@ -51,18 +54,69 @@ impl Recipe {
         (weight * witnesses_per_point(weight, self.vote_correlation)) as f32
     }
 
+    /// Whether kernels follow surfaces, so that they depend on the primitives around.
+    pub(crate) fn follows(&self) -> bool {
+        self.across.is_some()
+    }
+
+    /// ℓβe^{1−u}, longer for what was seen from afar; 0 for a muted primitive.
+    fn reach(&self, core: &Core) -> f64 {
+        let spread = 1.0 + self.growth * (0.1 * core.sums.mean_range()).min(crate::config::MOST_SPREAD);
+        if core.muted { 0.0 } else { self.reach * exp(1.0 - f64::from(core.uncertainty)) * spread }
+    }
+
     /// The kernel of a judged primitive.
     pub(crate) fn form_of(&self, core: &Core) -> Form {
-        let spread = 1.0 + self.growth * (0.1 * core.sums.mean_range()).min(crate::config::MOST_SPREAD);
-        let reach = if core.muted { 0.0 } else { self.reach * exp(1.0 - f64::from(core.uncertainty)) * spread };
-        Form::new(&self.ellipsoid(core), reach, self.distance)
+        let reach = self.reach(core);
+        match self.across.filter(|_| reach > 0.0) {
+            Some(across) => {
+                let (support, farthest) = self.support(core, reach, across);
+                Form::within(support, farthest)
+            }
+            None => Form::new(&self.ellipsoid(core), reach, self.distance),
+        }
+    }
+
+    /// The kernel of a judged primitive at a place, in f64.
+    pub(crate) fn kernel_at(&self, core: &Core, x: [f64; 3]) -> f64 {
+        let reach = self.reach(core);
+        let Some(across) = self.across.filter(|_| reach > 0.0) else {
+            let d = self.ellipsoid(core).distance(x);
+            let d = if self.distance == Distance::Squared { d * d } else { d };
+            return if reach > 0.0 { sparse_kernel(d, reach) } else { 0.0 };
+        };
+        let u = root_of_inverse(self.support(core, reach, across).0);
+        let d: [f64; 3] = std::array::from_fn(|i| x[i] - core.mean[i]);
+        let squared: f64 = u.iter().map(|row| (row[0] * d[0] + row[1] * d[1] + row[2] * d[2]).powi(2)).sum();
+        sparse_kernel(squared.sqrt(), 1.0)
+    }
+
+    /// Support of a kernel that follows the surface: the primitive's own ellipsoid, widened by `across` everywhere and
+    /// along the surface by what it takes to `reach`. Also how far it reaches at most, metres.
+    fn support(&self, core: &Core, reach: f64, across: f64) -> ([f64; 6], f64) {
+        let across = across.min(reach);
+        let (least, more) = (across * across, reach * reach - across * across);
+        let own = match self.shape {
+            Shape::Point => [0.0; 6],
+            Shape::Ellipsoid | Shape::Sphere => core.sums.covariance().map(|v| self.tau * v),
+        };
+        let surface = core.surface.map(f64::from);
+        let surface = match self.shape {
+            Shape::Ellipsoid => surface,
+            Shape::Sphere | Shape::Point => {
+                let mean = (surface[0] + surface[1] + surface[2]) / 3.0;
+                [mean, mean, mean, 0.0, 0.0, 0.0]
+            }
+        };
+        let support = std::array::from_fn(|i| own[i] + more * surface[i] + if i < 3 { least } else { 0.0 });
+        (support, (reach * reach * (1.0 + 1e-5) + own[0] + own[1] + own[2]).sqrt())
     }
 }
 
 impl Core {
     /// Derives mean and opinion from the sums, for a correlation between the errors of its points; the kernel is a
     /// matter of the recipe.
-    pub(crate) fn judge(&mut self, log_evidence: &[f64], correlation: f64, probability: &mut [f32]) {
+    pub(crate) fn judge(&mut self, log_evidence: &[i64], correlation: f64, probability: &mut [f32]) {
         self.mean = self.sums.mean();
         let factor = witnesses_per_point(self.sums.weight, correlation);
         let opinion = opinion_of(log_evidence, factor, probability);

@@ -5,38 +5,58 @@ use rayon::prelude::*;
 use super::aabb::{Stale, StaleOfOne, Support};
 use super::blocks::{BlockKey, Blocks, Near, blocks_between};
 use super::large::{Large, SMALL_M};
+use super::order::Rank;
 use super::recipe::Recipe;
 use super::slots::{Batch, Core, Slots};
-use crate::primitive::{Sums, block_of};
+use super::surfaces::{Surface, Surfaces};
+use crate::primitive::{MANY_QUANTA, Sums, block_of, checked_sum};
 
 /// All primitives of a map.
 #[derive(Debug, Clone)]
 pub(crate) struct PrimitiveSet {
-    recipe: Recipe,
-    slots: Slots,
-    blocks: Blocks,
-    large: Large,
+    pub(super) recipe: Recipe,
+    /// Side of the cubes that tell primitives apart, metres, if the map is a sum.
+    cubes: Option<f64>,
+    pub(super) slots: Slots,
+    pub(super) blocks: Blocks,
+    pub(super) large: Large,
+    pub(super) surfaces: Surfaces,
     /// Largest half box among the small primitives so far: how far beyond its own block a search must look.
-    small_reach: f32,
+    pub(super) small_reach: f32,
     /// Largest mean range so far, metres.
     farthest: f32,
     /// Number of the change in progress.
-    stamp: u32,
+    pub(super) stamp: u32,
     next_id: u64,
+    /// Whether some primitive has so much in it that more must be added with a look at what is exact.
+    has_many: bool,
 }
 
 impl PrimitiveSet {
     pub(crate) fn new(classes: usize, recipe: Recipe) -> Self {
         Self {
             recipe,
+            cubes: None,
             slots: Slots::new(classes),
             blocks: Blocks::default(),
             large: Large::default(),
+            surfaces: Surfaces::default(),
             small_reach: 0.0,
             farthest: 0.0,
             stamp: 0,
             next_id: 0,
+            has_many: false,
         }
+    }
+
+    /// A set that is a sum: at most one primitive for every class and cube of this side.
+    pub(crate) fn of_cubes(self, side: Option<f64>) -> Self {
+        Self { cubes: side, ..self }
+    }
+
+    /// Side of the cubes that tell primitives apart, if the map is a sum.
+    pub(crate) fn cubes(&self) -> Option<f64> {
+        self.cubes
     }
 
     pub(crate) fn recipe(&self) -> &Recipe {
@@ -51,7 +71,12 @@ impl PrimitiveSet {
         self.slots.core(slot)
     }
 
-    pub(crate) fn log_evidence(&self, slot: u32) -> &[f64] {
+    /// Whether some primitive has so much in it that more must be added with a look at what is exact.
+    pub(crate) fn has_many(&self) -> bool {
+        self.has_many
+    }
+
+    pub(crate) fn log_evidence(&self, slot: u32) -> &[i64] {
         self.slots.log_evidence(slot)
     }
 
@@ -77,9 +102,17 @@ impl PrimitiveSet {
         self.slots.alive().map(|slot| self.slots.core(slot).id)
     }
 
-    /// Slots by ascending id.
-    pub(crate) fn by_id(&self) -> Vec<u32> {
-        self.slots.by_id()
+    /// All slots in order: by age or, in a map that is a sum, by place and class.
+    pub(crate) fn in_order(&self) -> Vec<u32> {
+        self.sorted(self.slots.alive())
+    }
+
+    /// Slots in the order of [`Self::in_order`].
+    pub(crate) fn sorted(&self, slots: impl Iterator<Item = u32>) -> Vec<u32> {
+        let mut ranked: Vec<(Rank, u32)> =
+            slots.map(|slot| (self.core(slot).rank(self.cubes.is_some()), slot)).collect();
+        ranked.par_sort_unstable();
+        ranked.into_iter().map(|(_, slot)| slot).collect()
     }
 
     /// Begins a change of the set: what it makes or changes counts as fresh until the next one begins.
@@ -107,21 +140,24 @@ impl PrimitiveSet {
     }
 
     /// Adds judged primitives under the ids that they have.
-    pub(crate) fn put_back(&mut self, batch: &Batch) {
-        let rows = batch.along_curve(0..batch.cores.len());
+    pub(crate) fn put_back(&mut self, batch: &Batch, rows: impl IntoIterator<Item = usize>) {
+        let rows = batch.along_curve(rows);
         self.add(batch, &rows, |_, core| core.id);
     }
 
     fn add(&mut self, batch: &Batch, rows: &[usize], id_of: impl Fn(usize, &Core) -> u64 + Sync) {
-        let (classes, recipe, stamp) = (self.slots.classes(), self.recipe, self.stamp);
+        let (classes, recipe, stamp, cubes) = (self.slots.classes(), self.recipe, self.stamp, self.cubes);
         let forms: Vec<_> = rows.par_iter().with_min_len(256).map(|row| recipe.form_of(&batch.cores[*row])).collect();
         let slots = self.slots.extend(rows.len(), |order| {
             let (row, form) = (rows[order], forms[order]);
             let core = &batch.cores[row];
-            let core = Core { id: id_of(order, core), form, version: stamp, ..core.clone() };
+            let id = id_of(order, core);
+            let order = cubes.map_or(id, |side| core.order_in(side));
+            let core = Core { id, order, form, version: stamp, ..core.clone() };
             let range = row * classes..(row + 1) * classes;
             (core, &batch.log_evidence[range.clone()], &batch.probability[range])
         });
+        self.has_many |= rows.iter().any(|row| batch.cores[*row].has_many(batch.row(*row, classes)));
         // What the index needs to know, while both cores have hands free: entering is one after the other.
         let entries = slots.par_iter().with_min_len(256).map(|slot| {
             let core = self.slots.core(*slot);
@@ -158,8 +194,10 @@ impl PrimitiveSet {
             let (from, to) = (BlockKey(block_of(before.mean)), BlockKey(block_of(core.mean)));
             let stays = from == to && is_small(before.half_box) && core.is_small();
             let (position, near) = (core.position, near_of(core, slot, stamp));
-            Move { slot, position, from, stays, mean: before.mean, half_box: before.half_box, stale, near }
+            let many = core.has_many(log_evidence);
+            Move { many, slot, position, from, stays, mean: before.mean, half_box: before.half_box, stale, near }
         });
+        self.has_many |= moves.iter().flatten().any(|moved| moved.many);
         // First those that stay, while the positions of all are as they were.
         for Move { position, from, stale, near, .. } in moves.iter().flatten().filter(|moved| moved.stays) {
             self.small_reach = self.small_reach.max(near.extent);
@@ -173,9 +211,17 @@ impl PrimitiveSet {
         }
     }
 
-    /// Adds one primitive to another and removes it.
+    /// Adds one primitive to another and removes it. Both stay as they are if their sum would not be exact.
     pub(crate) fn absorb(&mut self, receiver: u32, giver: u32) {
+        let (own, other) = (self.core(receiver), self.core(giver));
+        if own.sums.are_many() || other.sums.are_many() || self.has_many {
+            let evidence = checked_sum(self.log_evidence(receiver), self.log_evidence(giver));
+            if own.sums.checked_add(&other.sums).is_none() || evidence.is_none() {
+                return;
+            }
+        }
         self.slots.add_within(receiver, giver);
+        self.has_many |= self.core(receiver).has_many(self.log_evidence(receiver));
         self.follow(receiver);
         self.remove(giver);
     }
@@ -239,6 +285,12 @@ impl PrimitiveSet {
         }
     }
 
+    /// Says of a primitive whether it is gone; views are out of date around it.
+    pub(crate) fn set_gone(&mut self, slot: u32, gone: bool) {
+        self.slots.core_mut(slot).gone = gone;
+        self.mark(slot);
+    }
+
     fn mark(&mut self, slot: u32) {
         let core = self.slots.core(slot);
         self.blocks.mark(BlockKey(block_of(core.mean)), &StaleOfOne::of(Support::of(core)));
@@ -277,21 +329,25 @@ impl PrimitiveSet {
         near_of(self.slots.core(slot), slot, self.stamp)
     }
 
-    /// A judged copy of all primitives by ascending id.
+    /// A judged copy of all primitives, in order.
     pub(crate) fn to_batch(&self) -> Batch {
-        self.copied(|sums| *sums)
+        self.copied(|core| (core.sums, core.surface))
     }
 
-    /// A judged copy of all primitives by ascending id without their height.
+    /// A judged copy of all primitives without their height, in order.
     pub(crate) fn to_flat_batch(&self) -> Batch {
-        self.copied(Sums::flattened)
+        self.copied(|core| {
+            let [xx, yy, _, xy, ..] = core.surface;
+            (core.sums.flattened(), [xx, yy, 0.0, xy, 0.0, 0.0])
+        })
     }
 
-    fn copied(&self, change: impl Fn(&Sums) -> Sums) -> Batch {
+    fn copied(&self, change: impl Fn(&Core) -> (Sums, Surface)) -> Batch {
         let mut batch = Batch::default();
-        for slot in self.by_id() {
+        for slot in self.in_order() {
             let old = self.core(slot);
-            batch.cores.push(Core { muted: old.muted, ..Core::of_sums(change(&old.sums)) });
+            let (sums, surface) = change(old);
+            batch.cores.push(Core { muted: old.muted, surface, ..Core::of_sums(sums) });
             batch.log_evidence.extend_from_slice(self.log_evidence(slot));
         }
         batch.judge(self.slots.classes(), self.recipe.correlation);
@@ -301,7 +357,7 @@ impl PrimitiveSet {
     /// Where a view of all primitives is not empty.
     pub(crate) fn everywhere(&self) -> Stale {
         let mut all = Stale::default();
-        for support in self.by_id().into_iter().filter_map(|slot| Support::of(self.core(slot))) {
+        for support in self.in_order().into_iter().filter_map(|slot| Support::of(self.core(slot))) {
             let stale = StaleOfOne::of(Some(support));
             all.boxes.extend(stale.small);
             all.supports.extend(stale.large);
@@ -309,40 +365,44 @@ impl PrimitiveSet {
         all
     }
 
-    /// Takes where views are out of date.
-    pub(crate) fn take_stale(&mut self) -> Stale {
-        self.blocks.take_stale()
+    /// Blocks in which a primitive was added, removed or altered since views were last brought up to date.
+    pub(crate) fn touched(&self) -> impl Iterator<Item = BlockKey> {
+        self.blocks.touched()
     }
 
-    /// Primitives in the blocks from one to another, both included, as (id, slot) by ascending id.
-    pub(crate) fn in_blocks(&self, low: [i32; 3], high: [i32; 3]) -> Vec<(u64, u32)> {
+    /// Takes where views are out of date, with kernels as the primitives around them make them now.
+    pub(crate) fn take_stale(&mut self) -> Stale {
+        let mut stale = self.blocks.take_stale();
+        if self.recipe.follows() {
+            self.reshape(&mut stale);
+        }
+        stale
+    }
+
+    /// Primitives in the blocks from one to another, both included, in order.
+    pub(crate) fn in_blocks(&self, low: [i32; 3], high: [i32; 3]) -> Vec<u32> {
         let cubes: f64 = (0..3).map(|i| (f64::from(high[i]) - f64::from(low[i]) + 1.0).max(0.0)).product();
-        let named = |slot: u32| (self.core(slot).id, slot);
         // Looking up blocks pays only where there are fewer of them than primitives.
-        let mut found: Vec<(u64, u32)> = if cubes < self.len() as f64 {
+        if cubes < self.len() as f64 {
             let blocks = blocks_between(low.map(f64::from), high.map(f64::from)).filter_map(|key| self.blocks.get(key));
-            blocks.flat_map(|block| &block.near).map(|near| named(near.slot)).collect()
+            self.sorted(blocks.flat_map(|block| &block.near).map(|near| near.slot))
         } else {
             let inside = |slot: &u32| {
                 let block = block_of(self.core(*slot).mean);
                 (0..3).all(|i| (low[i]..=high[i]).contains(&block[i]))
             };
-            self.slots.alive().filter(inside).map(named).collect()
-        };
-        found.sort_unstable();
-        found
+            self.sorted(self.slots.alive().filter(inside))
+        }
     }
 
-    /// The same as [`Self::supports_in`] for a box of which there are more cubic metres than primitives.
-    pub(crate) fn supports_in_wide(&self, low: [f64; 3], high: [f64; 3]) -> Vec<(u64, u32)> {
+    /// The same as [`Self::supports_in`] for a box of which there are more cubic metres than primitives, in order.
+    pub(crate) fn supports_in_wide(&self, low: [f64; 3], high: [f64; 3]) -> Vec<u32> {
         let meets = |slot: &u32| Support::of(self.core(*slot)).is_some_and(|s| s.bounds().meets(low, high));
-        let mut found: Vec<(u64, u32)> =
-            self.slots.alive().filter(meets).map(|slot| (self.core(slot).id, slot)).collect();
-        found.sort_unstable();
-        found
+        self.sorted(self.slots.alive().filter(meets))
     }
 
-    /// Primitives whose support meets a box, as (id, slot) by ascending id: all that a posterior in it depends on.
+    /// Primitives whose support meets a box, as (order, slot) in the order of summation: all that a posterior in it
+    /// depends on.
     pub(crate) fn supports_in(&self, low: [f64; 3], high: [f64; 3], found: &mut Vec<(u64, u32)>) {
         found.clear();
         let reach = f64::from(self.small_reach);
@@ -355,21 +415,28 @@ impl PrimitiveSet {
             for near in &block.near {
                 let (x, e) = (near.local, near.extent);
                 if e > 0.0 && (0..3).all(|i| x[i] - e <= high[i] && x[i] + e >= low[i]) {
-                    found.push((self.slots.core(near.slot).id, near.slot));
+                    found.push((self.slots.core(near.slot).order, near.slot));
                 }
             }
         }
         self.large.between(low, high, |slot| {
             let core = self.slots.core(slot);
             if Support::of(core).is_some_and(|support| support.bounds().meets(low, high)) {
-                found.push((core.id, slot));
+                found.push((core.order, slot));
             }
         });
         found.sort_unstable();
     }
 
+    /// Whether the kernel of any primitive may reach into a box.
+    pub(crate) fn reaches(&self, low: [f64; 3], high: [f64; 3]) -> bool {
+        let mut found = Vec::new();
+        self.supports_in(low, high, &mut found);
+        !found.is_empty()
+    }
+
     pub(crate) fn byte_size(&self) -> (usize, usize) {
-        (self.slots.byte_size(), self.blocks.byte_size() + self.large.byte_size())
+        (self.slots.byte_size(), self.blocks.byte_size() + self.large.byte_size() + self.surfaces.byte_size())
     }
 }
 
@@ -387,6 +454,8 @@ struct Move {
     /// The supports before and after.
     stale: StaleOfOne,
     near: Near,
+    /// Whether it has so much in it that more must be added with a look.
+    many: bool,
 }
 
 fn near_of(core: &Core, slot: u32, stamp: u32) -> Near {
@@ -394,11 +463,16 @@ fn near_of(core: &Core, slot: u32, stamp: u32) -> Near {
     Near {
         local: std::array::from_fn(|i| (core.mean[i] - f64::from(block[i])) as f32),
         range: core.sums.mean_range() as f32,
-        extent: if core.is_small() && core.form.reach > 0.0 { longest(core.form.half_box) } else { 0.0 },
+        extent: extent_of(core),
         slot,
         stamp,
         label: core.label,
     }
+}
+
+/// How far the kernel reaches, as the short records have it.
+pub(super) fn extent_of(core: &Core) -> f32 {
+    if core.is_small() && core.form.reach > 0.0 { longest(core.form.half_box) } else { 0.0 }
 }
 
 fn longest([x, y, z]: [f32; 3]) -> f32 {
@@ -411,6 +485,11 @@ fn is_small(half_box: [f32; 3]) -> bool {
 }
 
 impl Core {
+    /// Whether so much was summed that more must be added with a look at what is exact.
+    pub(crate) fn has_many(&self, log_evidence: &[i64]) -> bool {
+        self.sums.are_many() || log_evidence[usize::from(self.label)] > MANY_QUANTA
+    }
+
     fn is_small(&self) -> bool {
         is_small(self.form.half_box)
     }

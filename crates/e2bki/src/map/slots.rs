@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::aabb::Support;
 use super::blocks::BlockKey;
+use super::surfaces::Surface;
 use crate::kernel::Form;
 use crate::prefetch::prefetch;
 use crate::primitive::Sums;
@@ -21,8 +22,12 @@ const AHEAD: usize = 3;
 pub(crate) struct Core {
     /// Age order: lower is older. Never used twice.
     pub(crate) id: u64,
+    /// The order in which kernels are summed: the age or, in a map that is a sum, the cube and class.
+    pub(crate) order: u64,
     pub(crate) mean: [f64; 3],
     pub(crate) form: Form,
+    /// How the surface runs that it is a part of; see `surfaces.rs`.
+    pub(crate) surface: Surface,
     /// Bit c of every class with p_c not clearly below 1/C; all bits if there are more than 64 classes.
     pub(crate) plausible: u64,
     pub(crate) uncertainty: f32,
@@ -34,6 +39,8 @@ pub(crate) struct Core {
     pub(crate) label: u16,
     /// Stopped by the gate but kept for refinement: its kernel is zero.
     pub(crate) muted: bool,
+    /// In space that was seen through since: views leave it out.
+    pub(crate) gone: bool,
     /// Changed since the views were last brought up to date.
     pub(crate) changed: bool,
     pub(crate) alive: bool,
@@ -53,11 +60,11 @@ impl Before {
     }
 }
 
-/// Primitives side by side: the fixed-size parts, and a row per primitive of log-evidence and probability.
+/// Primitives side by side: the fixed-size parts, and a row per primitive of log-evidence (in quanta) and probability.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Batch {
     pub(crate) cores: Vec<Core>,
-    pub(crate) log_evidence: Vec<f64>,
+    pub(crate) log_evidence: Vec<i64>,
     pub(crate) probability: Vec<f32>,
 }
 
@@ -70,10 +77,15 @@ impl Batch {
         }
     }
 
-    fn push(&mut self, (core, log_evidence, probability): (Core, &[f64], &[f32])) {
+    fn push(&mut self, (core, log_evidence, probability): (Core, &[i64], &[f32])) {
         self.cores.push(core);
         self.log_evidence.extend_from_slice(log_evidence);
         self.probability.extend_from_slice(probability);
+    }
+
+    /// The log-evidence of a row.
+    pub(crate) fn row(&self, row: usize, classes: usize) -> &[i64] {
+        &self.log_evidence[row * classes..(row + 1) * classes]
     }
 
     /// Derives means and opinions, in parallel.
@@ -126,7 +138,7 @@ impl Slots {
         &mut self.chunks[slot as usize / CHUNK].cores[slot as usize % CHUNK]
     }
 
-    pub(crate) fn log_evidence(&self, slot: u32) -> &[f64] {
+    pub(crate) fn log_evidence(&self, slot: u32) -> &[i64] {
         let first = slot as usize % CHUNK * self.classes;
         &self.chunks[slot as usize / CHUNK].log_evidence[first..first + self.classes]
     }
@@ -136,7 +148,7 @@ impl Slots {
         &self.chunks[slot as usize / CHUNK].probability[first..first + self.classes]
     }
 
-    fn insert(&mut self, core: Core, log_evidence: &[f64], probability: &[f32]) -> u32 {
+    fn insert(&mut self, core: Core, log_evidence: &[i64], probability: &[f32]) -> u32 {
         self.alive += 1;
         if let Some(slot) = self.free.pop() {
             let (chunk, first) = (&mut self.chunks[slot as usize / CHUNK], slot as usize % CHUNK);
@@ -158,7 +170,7 @@ impl Slots {
     pub(crate) fn extend<'a>(
         &mut self,
         count: usize,
-        made: impl Fn(usize) -> (Core, &'a [f64], &'a [f32]) + Sync,
+        made: impl Fn(usize) -> (Core, &'a [i64], &'a [f32]) + Sync,
     ) -> Vec<u32> {
         let mut slots = Vec::with_capacity(count);
         // Free slots and the room of the last chunk first; then whole chunks, each filled by one thread.
@@ -192,7 +204,7 @@ impl Slots {
         &mut self,
         pairs: &[(u32, usize)],
         batch: &Batch,
-        derive: impl Fn(u32, &mut Core, &[f64], &mut [f32], Before) -> T + Sync,
+        derive: impl Fn(u32, &mut Core, &[i64], &mut [f32], Before) -> T + Sync,
     ) -> Vec<Vec<T>> {
         let classes = self.classes;
         let mut pairs = pairs.to_vec();
@@ -209,7 +221,7 @@ impl Slots {
                     let (core, giver) = (&chunk.cores[i], &batch.cores[*row]);
                     let row = &batch.log_evidence[row * classes..(row + 1) * classes];
                     let own = &chunk.log_evidence[i * classes..(i + 1) * classes];
-                    prefetch((core.id, core.plausible, core.sums.range, giver.id, giver.sums.range));
+                    prefetch((core.order, core.plausible, core.sums.range, giver.order, giver.sums.range));
                     prefetch((own[0], own[classes - 1], row[0], row[classes - 1], chunk.probability[i * classes]));
                 }
                 let slot = rows[0].0;
@@ -221,7 +233,7 @@ impl Slots {
                     core.sums.add(&giver.sums);
                     core.muted &= giver.muted;
                     let added = &batch.log_evidence[row * classes..(row + 1) * classes];
-                    sums.iter_mut().zip(added).for_each(|(sum, value)| *sum += value);
+                    sums.iter_mut().zip(added).for_each(|(sum, value)| *sum = sum.saturating_add(*value));
                 }
                 derive(slot, core, sums, &mut chunk.probability[range], before)
             });
@@ -239,12 +251,12 @@ impl Slots {
         chunk.cores[first].sums.add(&sums);
         chunk.cores[first].muted &= muted;
         for (sum, value) in chunk.log_evidence[first * self.classes..].iter_mut().zip(log_evidence) {
-            *sum += value;
+            *sum = sum.saturating_add(value);
         }
     }
 
     /// Runs `derive(core, log_evidence, probability)` on slots (sorted) in parallel.
-    pub(crate) fn derive(&mut self, slots: &[u32], derive: impl Fn(&mut Core, &[f64], &mut [f32]) + Sync) {
+    pub(crate) fn derive(&mut self, slots: &[u32], derive: impl Fn(&mut Core, &[i64], &mut [f32]) + Sync) {
         let classes = self.classes;
         self.chunks.par_iter_mut().enumerate().for_each(|(number, chunk)| {
             let from = slots.partition_point(|slot| (*slot as usize) < number * CHUNK);
@@ -255,13 +267,6 @@ impl Slots {
                 derive(&mut chunk.cores[i], &chunk.log_evidence[row.clone()], &mut chunk.probability[row]);
             }
         });
-    }
-
-    /// Slots in use, by ascending id.
-    pub(crate) fn by_id(&self) -> Vec<u32> {
-        let mut slots: Vec<u32> = self.alive().collect();
-        slots.sort_unstable_by_key(|slot| self.core(*slot).id);
-        slots
     }
 
     /// Slots in use, in the order of storage.

@@ -7,10 +7,8 @@
 use crate::maths::{argmax, exp, ln, ln_of_normal};
 
 /// Log-evidence is a multiple of this, so that sums are exact and order cannot matter.
-const QUANTUM: f64 = 1.0 / 4_294_967_296.0;
-
-/// Log-evidence L of every class.
-pub type LogEvidence = Vec<f64>;
+pub const LOG_EVIDENCE_QUANTUM: f64 = 1.0 / 4_294_967_296.0;
+const QUANTUM: f64 = LOG_EVIDENCE_QUANTUM;
 
 /// A fused opinion.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,9 +26,32 @@ pub struct Opinion {
 /// Odds must be finite and not negative, as those of checked input are.
 #[inline(always)]
 pub fn log_evidence_of_odds(odds: f32) -> f64 {
+    rounded_evidence(ln_of_normal(1.0 + f64::from(odds)))
+}
+
+/// Log-evidence rounded to the quantum of the sums.
+#[inline(always)]
+pub fn rounded_evidence(value: f64) -> f64 {
     const WHOLE: f64 = 6_755_399_441_055_744.0;
-    let value = ln_of_normal(1.0 + f64::from(odds));
     ((value * (1.0 / QUANTUM) + WHOLE) - WHOLE) * QUANTUM
+}
+
+/// Log-evidence as a whole number of quanta, as primitives sum it. Exact for what is a multiple of the quantum.
+#[inline(always)]
+pub fn quanta_of(log_evidence: f64) -> i64 {
+    (log_evidence * (1.0 / QUANTUM)) as i64
+}
+
+/// Log-evidence of a whole number of quanta, rounded once.
+#[inline(always)]
+pub(crate) fn log_evidence_of(quanta: i64) -> f64 {
+    quanta as f64 * QUANTUM
+}
+
+/// The sum of two rows of log-evidence, if it is exact.
+pub(crate) fn checked_sum(a: &[i64], b: &[i64]) -> Option<Vec<i64>> {
+    let sum = |(a, b): (&i64, &i64)| a.checked_add(*b).filter(|sum| *sum <= super::sums::MOST_QUANTA);
+    a.iter().zip(b).map(sum).collect()
 }
 
 /// How many independent witnesses `weight` points of one primitive are worth, as a share of them: 1/(1 + ρ(w−1)) for a
@@ -40,13 +61,13 @@ pub fn witnesses_per_point(weight: f64, correlation: f64) -> f64 {
     1.0 / (1.0 + correlation * (weight - 1.0).max(0.0))
 }
 
-/// The opinion of summed log-evidence times a factor; writes the expected probabilities p (paper: p_j, u_j).
-pub fn opinion_of(log_evidence: &[f64], factor: f64, probability: &mut [f32]) -> Opinion {
+/// The opinion of summed log-evidence, in quanta, times a factor; writes the expected probabilities p (paper: p_j, u_j).
+pub fn opinion_of(log_evidence: &[i64], factor: f64, probability: &mut [f32]) -> Opinion {
     let label = argmax(log_evidence);
     // Scaled by the largest term e^M, so that neither many points nor total conflict can overflow.
-    let largest = factor * log_evidence[label];
+    let largest = factor * log_evidence_of(log_evidence[label]);
     let ignorance = exp(-largest);
-    let belief = |value: f64| if value > 0.0 { exp(factor * value - largest) - ignorance } else { 0.0 };
+    let belief = |value: i64| if value > 0 { exp(factor * log_evidence_of(value) - largest) - ignorance } else { 0.0 };
     let mut total = ignorance;
     // Exponentials are what this costs: those of the first classes are kept for the second pass.
     let mut beliefs = [0.0; 32];
@@ -83,12 +104,17 @@ mod tests {
         (b, u)
     }
 
-    fn summed(odds: &[Vec<f32>]) -> LogEvidence {
-        let mut sum = vec![0.0; odds[0].len()];
+    fn summed(odds: &[Vec<f32>]) -> Vec<i64> {
+        let mut sum = vec![0; odds[0].len()];
         for row in odds {
-            sum.iter_mut().zip(row).for_each(|(sum, odds)| *sum += log_evidence_of_odds(*odds));
+            sum.iter_mut().zip(row).for_each(|(sum, odds)| *sum += quanta_of(log_evidence_of_odds(*odds)));
         }
         sum
+    }
+
+    /// The opinion of log-evidence in its own unit.
+    fn opinion(log_evidence: &[f64], factor: f64, probability: &mut [f32]) -> Opinion {
+        opinion_of(&log_evidence.iter().map(|v| quanta_of(*v)).collect::<Vec<_>>(), factor, probability)
     }
 
     proptest! {
@@ -123,23 +149,23 @@ mod tests {
         assert_eq!(witnesses_per_point(0.0, 0.4), 1.0);
         assert!((1e9 * witnesses_per_point(1e9, 0.4) - 2.5).abs() < 1e-6);
         // Two points of the same opinion that always err together are one.
-        let one = opinion_of(&[0.7, 0.2], 1.0, &mut [0.0; 2]);
-        let two = opinion_of(&[1.4, 0.4], witnesses_per_point(2.0, 1.0), &mut [0.0; 2]);
-        assert!((one.uncertainty - two.uncertainty).abs() < 1e-12);
+        let one = opinion(&[0.7, 0.2], 1.0, &mut [0.0; 2]);
+        let two = opinion(&[1.4, 0.4], witnesses_per_point(2.0, 1.0), &mut [0.0; 2]);
+        assert!((one.uncertainty - two.uncertainty).abs() < 1e-9);
     }
 
     #[test]
     fn certainty_ignorance_and_total_conflict_are_safe() {
         let mut p = [0.0; 3];
-        let vacuous = opinion_of(&[0.0; 3], 1.0, &mut p);
+        let vacuous = opinion(&[0.0; 3], 1.0, &mut p);
         assert_eq!((vacuous.uncertainty, vacuous.label), (1.0, 0));
         assert!(p.iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-6));
         // Two certain opinions for different classes: half each, no ignorance.
         let certain = log_evidence_of_odds(crate::input::MAX_ODDS);
-        let conflict = opinion_of(&[certain, certain, 0.0], 1.0, &mut p);
+        let conflict = opinion(&[certain, certain, 0.0], 1.0, &mut p);
         assert!((p[0] - 0.5).abs() < 1e-6 && (p[1] - 0.5).abs() < 1e-6 && conflict.uncertainty < 1e-11);
         // A million points: u underflows, its logarithm does not.
-        let many = opinion_of(&[1.0e6, 2.0e6, 0.0], 1.0, &mut p);
+        let many = opinion(&[1.0e6, 2.0e6, 0.0], 1.0, &mut p);
         assert_eq!((many.uncertainty, many.label, p[1]), (0.0, 1, 1.0));
         assert!((many.ln_uncertainty + 2.0e6).abs() < 1.0);
     }
@@ -147,7 +173,7 @@ mod tests {
     #[test]
     fn thirty_points_of_uncertainty_three_tenths_leave_almost_none() {
         let odds = (0.7 / 0.3) as f32;
-        let fused = opinion_of(&[30.0 * log_evidence_of_odds(odds)], 1.0, &mut [0.0]);
+        let fused = opinion(&[30.0 * log_evidence_of_odds(odds)], 1.0, &mut [0.0]);
         assert!(fused.uncertainty < 1e-15 && fused.uncertainty > 0.0);
         assert!((fused.ln_uncertainty - 30.0 * 0.3_f64.ln()).abs() < 1e-4);
     }

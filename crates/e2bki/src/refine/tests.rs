@@ -13,7 +13,7 @@ const CLASSES: usize = 3;
 struct Plain {
     id: u64,
     sums: Sums,
-    log_evidence: Vec<f64>,
+    log_evidence: Vec<i64>,
     label: usize,
     fresh: bool,
 }
@@ -119,14 +119,14 @@ fn frame(rng: &mut Rng) -> Batch {
             sums.add_point(at.map(|v| v + 0.05 * rng.uniform()), range);
         }
         sums.settle();
-        let evidence: Vec<f64> = (0..CLASSES).map(|c| if c == label { 2.0 } else { 0.25 }).collect();
+        let evidence: Vec<i64> = (0..CLASSES).map(|c| if c == label { 8 << 30 } else { 1 << 30 }).collect();
         push(&mut batch, sums, evidence);
     }
     batch
 }
 
 /// Adds a derived primitive to a batch.
-fn push(batch: &mut Batch, sums: Sums, evidence: Vec<f64>) {
+fn push(batch: &mut Batch, sums: Sums, evidence: Vec<i64>) {
     let mut probability = vec![0.0; CLASSES];
     let mut core = Core::of_sums(sums);
     core.judge(&evidence, 0.0, &mut probability);
@@ -155,7 +155,7 @@ fn refinement_is_the_plain_reading_of_the_rules() {
                 let first_new = set.next_id();
                 set.insert(&batch, 0..batch.cores.len());
                 plain.iter_mut().for_each(|p| p.fresh = false);
-                let slots = set.by_id();
+                let slots = set.in_order();
                 plain.extend(slots.iter().filter(|slot| set.core(**slot).id >= first_new).map(|slot| Plain {
                     id: set.core(*slot).id,
                     sums: set.core(*slot).sums,
@@ -170,10 +170,11 @@ fn refinement_is_the_plain_reading_of_the_rules() {
                     Refinement::PruneThenMerge => prune_then_merge(&mut plain, &config),
                     Refinement::OnePass => one_pass(&mut plain, &config),
                 }
-                let ours: Vec<(u64, Sums)> = set.by_id().iter().map(|s| (set.core(*s).id, set.core(*s).sums)).collect();
+                let ours: Vec<(u64, Sums)> =
+                    set.in_order().iter().map(|s| (set.core(*s).id, set.core(*s).sums)).collect();
                 let theirs: Vec<(u64, Sums)> = plain.iter().map(|p| (p.id, p.sums)).collect();
                 assert_eq!(ours, theirs, "{refinement:?}, seed {seed}");
-                for (slot, p) in set.by_id().iter().zip(&plain) {
+                for (slot, p) in set.in_order().iter().zip(&plain) {
                     assert_eq!(set.log_evidence(*slot), p.log_evidence);
                     assert_eq!(usize::from(set.core(*slot).label), p.label, "a merge cannot change a label");
                 }
@@ -201,14 +202,14 @@ fn a_near_observation_prunes_a_far_contradiction_and_not_the_other_way_round() {
             let mut sums = Sums::about([0; 3]);
             sums.add_point([*x, 0.5, 0.5], *range);
             sums.settle();
-            let evidence: Vec<f64> = (0..CLASSES).map(|c| f64::from(u8::from(c == *label))).collect();
+            let evidence: Vec<i64> = (0..CLASSES).map(|c| i64::from(c == *label) << 32).collect();
             push(&mut batch, sums, evidence);
         }
         let mut set = PrimitiveSet::new(CLASSES, recipe);
         set.begin();
         set.insert(&batch, 0..batch.cores.len());
         refine(&mut set, &config);
-        let left: Vec<f64> = set.by_id().iter().map(|slot| set.core(*slot).mean[0]).collect();
+        let left: Vec<f64> = set.in_order().iter().map(|slot| set.core(*slot).mean[0]).collect();
         assert_eq!(left, survivors);
     }
 }

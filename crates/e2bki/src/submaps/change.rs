@@ -6,7 +6,7 @@ use super::part::{Key, Part};
 use crate::error::{Error, Result};
 use crate::fold::in_cell;
 use crate::map::{Batch, Core, PrimitiveSet};
-use crate::primitive::Sums;
+use crate::primitive::{MOST_QUANTA, Sums};
 
 /// Keys that one task looks at.
 const AT_ONCE: usize = 2048;
@@ -67,26 +67,35 @@ impl Change {
         let (part, row) = of(&rows[0]);
         // About one corner throughout: a difference may have no mean to be about.
         let mut sums = Sums::about(part.sums[row].origin);
-        let mut log_evidence = vec![0.0; classes];
+        let mut log_evidence = vec![0_i64; classes];
+        let at = || cell.map(|v| (f64::from(v) + 0.5) * side);
+        let too_much = || {
+            Error::Unsupported(format!(
+                "around {:.2?} the map would hold more points or evidence than can be summed exactly; nothing was changed",
+                at()
+            ))
+        };
         for row in rows {
-            let sign = if (row.1 as usize) < taken { -1.0 } else { 1.0 };
+            let sign = if (row.1 as usize) < taken { -1 } else { 1 };
             let (part, row) = of(row);
-            sums.add_times(&part.sums[row], sign);
-            let values = log_evidence.iter_mut().zip(part.log_evidence(row));
-            values.for_each(|(sum, value)| *sum += sign * value);
+            sums.add_times(&part.sums[row], sign).ok_or_else(too_much)?;
+            for (sum, value) in log_evidence.iter_mut().zip(part.log_evidence(row)) {
+                let added = value.checked_mul(sign).and_then(|value| sum.checked_add(value));
+                *sum = added.filter(|sum| sum.abs() <= MOST_QUANTA).ok_or_else(too_much)?;
+            }
         }
-        if sums.is_zero() && log_evidence.iter().all(|v| *v == 0.0) {
+        if sums.is_zero() && log_evidence.iter().all(|v| *v == 0) {
             return Ok(());
         }
         let missing = || {
-            let at = cell.map(|v| (f64::from(v) + 0.5) * side);
             Error::Unsupported(format!(
-                "the map does not hold what its submaps added around {at:.2?}: primitives were taken out of it in \
-                 another way, or the submaps are of another map; nothing was changed"
+                "the map does not hold what its submaps added around {:.2?}: primitives were taken out of it in \
+                 another way, or the submaps are of another map; nothing was changed",
+                at()
             ))
         };
         let Some(slot) = in_cell(set, cell, label, side) else {
-            if sums.weight < 1.0 || log_evidence.iter().any(|v| *v < 0.0) {
+            if sums.weight < 1.0 || log_evidence.iter().any(|v| *v < 0) {
                 return Err(missing());
             }
             sums.settle();
@@ -95,17 +104,21 @@ impl Change {
             return Ok(());
         };
         let mut left = set.core(slot).sums;
-        left.add_times(&sums, 1.0);
-        let mut evidence = set.log_evidence(slot).iter().zip(&log_evidence).map(|(a, b)| a + b);
+        left.add_times(&sums, 1).ok_or_else(too_much)?;
+        // Neither is beyond half of what fits.
+        let mut evidence = set.log_evidence(slot).iter().zip(&log_evidence).map(|(a, b)| a.saturating_add(*b));
         if left.weight == 0.0 {
-            if !left.is_zero() || evidence.any(|v| v != 0.0) {
+            if !left.is_zero() || evidence.any(|v| v != 0) {
                 return Err(missing());
             }
             self.gone.push(slot);
             return Ok(());
         }
-        if left.weight < 0.0 || left.range < 0.0 || evidence.any(|v| v < 0.0) {
+        if left.weight < 0.0 || left.range < 0.0 || evidence.clone().any(|v| v < 0) {
             return Err(missing());
+        }
+        if evidence.any(|v| v > MOST_QUANTA) {
+            return Err(too_much());
         }
         self.altered.cores.push(Core::of_sums(sums));
         self.altered.log_evidence.append(&mut log_evidence);

@@ -1,10 +1,13 @@
 //! All submaps of a map, and the one that is growing.
 
+use std::sync::Arc;
+
 use super::part::Growing;
 use super::record::{Added, Submap, SubmapFrame};
 use super::rule::SubmapRule;
 use super::trust::Trust;
 use crate::error::{Error, Result};
+use crate::free::Sight;
 use crate::map::Batch;
 use crate::pose::Pose;
 
@@ -107,7 +110,14 @@ impl Submaps {
     }
 
     /// Adds what a frame adds to the map.
-    pub(crate) fn add(&mut self, batch: &Batch, rows: &[usize], world_from_sensor: Pose, counted: u64) {
+    pub(crate) fn add(
+        &mut self,
+        batch: &Batch,
+        rows: &[usize],
+        world_from_sensor: Pose,
+        counted: u64,
+        sight: Option<&Sight>,
+    ) {
         let (number, time) = self.next_frame.take().unwrap_or((counted, None));
         let frame = SubmapFrame { number, time, world_from_sensor };
         let step = match self.all.last().and_then(|submap| submap.frames.last()) {
@@ -130,6 +140,7 @@ impl Submaps {
                 pose: world_from_sensor,
                 trust: Trust::FULL,
                 added: Added::Growing(Growing::new(self.classes, self.side)),
+                free: Arc::default(),
             });
             self.next_id += 1;
             (self.begin, self.travelled) = (false, 0.0);
@@ -141,6 +152,10 @@ impl Submaps {
             submap.frame_count += 1;
             if let Added::Growing(growing) = &mut submap.added {
                 growing.add(batch, rows);
+            }
+            if let Some(sight) = sight {
+                // The map has counted it, and it has counted more frames than any of its submaps.
+                Arc::make_mut(&mut submap.free).add(sight).ok();
             }
         }
     }

@@ -12,6 +12,7 @@ use super::record::Submap;
 use super::rule::SubmapRule;
 use super::trust::Trust;
 use crate::error::{Error, Result};
+use crate::free::Counters;
 use crate::mapper::Mapper;
 use crate::pose::Pose;
 use crate::state::PrimitiveState;
@@ -113,6 +114,10 @@ impl Mapper {
         let change = self.look_at(&taken, &[])?;
         let done = SubmapChange { submaps: ids.len(), ..SubmapChange::of(&change) };
         drop(taken);
+        let seen = gone.par_iter().map(|submap| submap.free_space_at(&submap.pose)).collect::<Result<Vec<_>>>()?;
+        let seen = summed(&seen)?;
+        drop(gone);
+        self.recount(&seen, &Counters::default())?;
         let submaps = self.kept_mut()?;
         submaps.close();
         submaps.all.retain(|submap| ids.binary_search(&submap.id).is_err());
@@ -158,9 +163,16 @@ impl Mapper {
             .collect::<Result<Vec<_>>>()?;
         let change = self.look_at(&before, &after)?;
         drop((before, after));
+        let moved: Vec<(&Submap, Pose)> =
+            revised.iter().filter(|(submap, pose, _)| *pose != submap.pose).map(|(s, pose, _)| (*s, *pose)).collect();
+        let before = moved.par_iter().map(|(submap, _)| submap.free_space_at(&submap.pose)).collect::<Result<Vec<_>>>();
+        let after = moved.par_iter().map(|(submap, pose)| submap.free_space_at(pose)).collect::<Result<Vec<_>>>();
+        let (seen, seen_there) = (summed(&before?)?, summed(&after?)?);
         let done = SubmapChange { submaps: revised.len(), ..SubmapChange::of(&change) };
         let news: Vec<(u32, Pose, Trust)> =
             revised.iter().map(|(submap, pose, trust)| (submap.id, *pose, *trust)).collect();
+        drop((moved, revised));
+        self.recount(&seen, &seen_there)?;
         let submaps = self.kept_mut()?;
         // What comes is inserted with corrected poses, and must not be moved along.
         submaps.close();
@@ -233,6 +245,17 @@ impl Mapper {
         self.run(|| Change::new(&self.set, &taken, &added, side))
     }
 
+    /// Takes counters out and adds others; views are told with the next change. On an error nothing has changed.
+    fn recount(&mut self, taken: &Counters, added: &Counters) -> Result<()> {
+        let weights = self.weights();
+        if let Some(free) = &mut self.free {
+            free.combine(taken, true, &weights)?;
+            // As many frames as were just taken out.
+            free.combine(added, false, &weights)?;
+        }
+        Ok(())
+    }
+
     fn make(&mut self, change: Change) {
         self.run_mut(|map| {
             change.apply(&mut map.set);
@@ -284,12 +307,20 @@ impl Submaps {
     }
 }
 
+/// The sum of counters.
+fn summed(all: &[Cow<'_, Counters>]) -> Result<Counters> {
+    let mut sum = Counters::default();
+    all.iter().try_for_each(|counters| sum.merge(counters))?;
+    Ok(sum)
+}
+
 /// A map without submaps as a single one.
 fn whole_as_one(map: &Mapper, source: &str) -> Result<Submap> {
     let states: Vec<PrimitiveState> = map.states().collect();
     let part = Part::of_states(map.classes().len(), map.config().clustering.cell_size, &states)?;
     let (frames, at) = ((Vec::new(), map.frames), (Pose::IDENTITY, Pose::IDENTITY));
-    Ok(Submap::restored((0, source.to_string()), frames, at, Trust::FULL, part))
+    let whole = Submap::restored((0, source.to_string()), frames, at, Trust::FULL, part);
+    Ok(whole.with_free_space(map.free_space().cloned().unwrap_or_default()))
 }
 
 fn no_submaps() -> Error {

@@ -18,7 +18,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    fn of(sums: &Sums, log_evidence: &[f64], side: f64) -> Self {
+    fn of(sums: &Sums, log_evidence: &[i64], side: f64) -> Self {
         Self { cell: cell_of(sums.mean(), side), label: argmax(log_evidence) as u16 }
     }
 }
@@ -31,7 +31,7 @@ pub struct Part {
     side: f64,
     pub(super) keys: Vec<Key>,
     pub(super) sums: Vec<Sums>,
-    log_evidence: Vec<f64>,
+    log_evidence: Vec<i64>,
 }
 
 impl Part {
@@ -92,14 +92,14 @@ impl Part {
         self.side
     }
 
-    pub(super) fn log_evidence(&self, row: usize) -> &[f64] {
+    pub(super) fn log_evidence(&self, row: usize) -> &[i64] {
         &self.log_evidence[row * self.classes..(row + 1) * self.classes]
     }
 
     pub(super) fn byte_size(&self) -> usize {
         self.keys.capacity() * size_of::<Key>()
             + self.sums.capacity() * size_of::<Sums>()
-            + self.log_evidence.capacity() * size_of::<f64>()
+            + self.log_evidence.capacity() * size_of::<i64>()
     }
 
     /// The same points with other sums, one for each of the old: those that now share a cube are added together.
@@ -113,8 +113,8 @@ impl Part {
     }
 
     /// The same points with other log-evidence.
-    pub(super) fn with_evidence(&self, change: impl Fn(f64) -> f64 + Sync) -> Self {
-        let log_evidence: Vec<f64> = self.log_evidence.par_iter().with_min_len(4096).map(|v| change(*v)).collect();
+    pub(super) fn with_evidence(&self, change: impl Fn(i64) -> i64 + Sync) -> Self {
+        let log_evidence: Vec<i64> = self.log_evidence.par_iter().with_min_len(4096).map(|v| change(*v)).collect();
         // Rounding can make two classes equal, and then the lower one counts.
         let row = |row: usize| {
             let label = argmax(&log_evidence[row * self.classes..(row + 1) * self.classes]) as u16;
@@ -129,7 +129,7 @@ impl Part {
         classes: usize,
         side: f64,
         rows: &[(Key, Sums)],
-        log_evidence: impl Fn(usize) -> &'a [f64] + Sync,
+        log_evidence: impl Fn(usize) -> &'a [i64] + Sync,
     ) -> Self {
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
         order.par_sort_unstable_by_key(|row| (rows[*row as usize].0, *row));
@@ -149,16 +149,16 @@ impl Part {
         part
     }
 
-    fn push(&mut self, key: Key, sums: &Sums, log_evidence: &[f64]) {
+    fn push(&mut self, key: Key, sums: &Sums, log_evidence: &[i64]) {
         self.keys.push(key);
         self.sums.push(*sums);
         self.log_evidence.extend_from_slice(log_evidence);
     }
 
-    fn add_to(&mut self, row: usize, sums: &Sums, log_evidence: &[f64]) {
+    fn add_to(&mut self, row: usize, sums: &Sums, log_evidence: &[i64]) {
         self.sums[row].add(sums);
         let own = &mut self.log_evidence[row * self.classes..(row + 1) * self.classes];
-        own.iter_mut().zip(log_evidence).for_each(|(sum, value)| *sum += value);
+        own.iter_mut().zip(log_evidence).for_each(|(sum, value)| *sum = sum.saturating_add(*value));
     }
 }
 

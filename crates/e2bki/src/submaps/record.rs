@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::part::{Growing, Part};
 use super::trust::Trust;
 use crate::error::{Error, Result};
+use crate::free::Counters;
 use crate::pose::Pose;
 
 /// A frame of a submap.
@@ -39,6 +40,8 @@ pub struct Submap {
     pub(super) pose: Pose,
     pub(super) trust: Trust,
     pub(super) added: Added,
+    /// What its frames saw and saw through, as it was counted.
+    pub(super) free: Arc<Counters>,
 }
 
 impl Submap {
@@ -51,7 +54,23 @@ impl Submap {
         trust: Trust,
         part: Part,
     ) -> Self {
-        Self { id, source, frames, frame_count, anchor, pose, trust, added: Added::Finished(Arc::new(part)) }
+        Self {
+            id,
+            source,
+            frames,
+            frame_count,
+            anchor,
+            pose,
+            trust,
+            added: Added::Finished(Arc::new(part)),
+            free: Arc::default(),
+        }
+    }
+
+    /// The same with what its frames saw and saw through.
+    pub fn with_free_space(mut self, counters: Counters) -> Self {
+        self.free = Arc::new(counters);
+        self
     }
 
     /// Its number in the map. Never used twice in a map.
@@ -97,6 +116,27 @@ impl Submap {
         }
     }
 
+    /// What its frames saw and saw through, as it was counted; empty in a map without free space.
+    pub fn free_space(&self) -> &Counters {
+        &self.free
+    }
+
+    /// What its frames saw and saw through, at another pose.
+    pub(super) fn free_space_at(&self, pose: &Pose) -> Result<Cow<'_, Counters>> {
+        if *pose == self.anchor || self.free.is_empty() {
+            return Ok(Cow::Borrowed(&self.free));
+        }
+        let motion = pose.after(&self.anchor.inverse()).map_err(|error| self.named(error))?;
+        Ok(Cow::Owned(self.free.moved(&motion).map_err(|error| self.named(error))?))
+    }
+
+    fn named(&self, error: Error) -> Error {
+        match error {
+            Error::Pose(what) => Error::Submap { id: self.id, what: format!("its new pose is not usable: {what}") },
+            other => other,
+        }
+    }
+
     /// What it adds at present: moved to its pose, and times its trust.
     pub fn placed(&self) -> Result<Cow<'_, Part>> {
         self.placed_at(&self.pose, self.trust)
@@ -110,12 +150,8 @@ impl Submap {
         }
         if *pose != self.anchor {
             // Always from where it was inserted, so that nothing degrades however often it is corrected.
-            let named = |error| match error {
-                Error::Pose(what) => Error::Submap { id: self.id, what: format!("its new pose is not usable: {what}") },
-                other => other,
-            };
-            let motion = pose.after(&self.anchor.inverse()).map_err(named)?;
-            if let Some(moved) = part.moved(&motion).map_err(named)? {
+            let motion = pose.after(&self.anchor.inverse()).map_err(|error| self.named(error))?;
+            if let Some(moved) = part.moved(&motion).map_err(|error| self.named(error))? {
                 part = Cow::Owned(moved);
             }
         }
@@ -133,6 +169,6 @@ impl Submap {
             Added::Growing(growing) => growing.byte_size(),
             Added::Finished(part) => part.byte_size(),
         };
-        part + self.frames.capacity() * size_of::<SubmapFrame>() + size_of::<Self>()
+        part + self.free.byte_size() + self.frames.capacity() * size_of::<SubmapFrame>() + size_of::<Self>()
     }
 }

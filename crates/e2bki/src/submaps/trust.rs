@@ -6,9 +6,6 @@ use crate::error::{Error, Result};
 /// Parts of the factor.
 const STEPS: f64 = 256.0;
 
-/// Quantum of log-evidence.
-const QUANTUM: f64 = 1.0 / 4_294_967_296.0;
-
 /// A factor of log-evidence, in steps of 1/256 from 1/256 to 16: half the log-evidence is half as many witnesses.
 ///
 /// A product is rounded down to the quantum of log-evidence, 2⁻³². It is made once for each cube and class of a submap,
@@ -36,9 +33,11 @@ impl Trust {
         f64::from(self.0) / STEPS
     }
 
-    fn of_evidence(self, log_evidence: f64) -> f64 {
-        // Exact up to here: log-evidence up to 2¹⁰ has 42 bits, the factor 13.
-        (log_evidence * f64::from(self.0) / (STEPS * QUANTUM)).floor() * QUANTUM
+    /// The product with log-evidence in quanta, rounded down.
+    fn of_evidence(self, quanta: i64) -> i64 {
+        let product = i128::from(quanta) * i128::from(self.0) / i128::from(Self::FULL.0);
+        // Beyond what any sum may be it is refused.
+        i64::try_from(product).unwrap_or(i64::MAX)
     }
 }
 
@@ -62,11 +61,11 @@ mod tests {
             assert!(Trust::new(bad).is_err(), "{bad}");
         }
         let third = Trust::new(1.0 / 3.0).unwrap();
-        for value in [0.0, QUANTUM, 0.7, 1234.5] {
-            let value = (value / QUANTUM).round() * QUANTUM;
+        for value in [0, 1, 7 << 30, 1_234 << 32, 1 << 61] {
             let scaled = third.of_evidence(value);
-            assert!((scaled / QUANTUM).fract() == 0.0 && (scaled - value * third.factor()).abs() <= QUANTUM);
-            assert_eq!(Trust::FULL.of_evidence(value), value);
+            let exact = value / 256 * 85 + value % 256 * 85 / 256;
+            assert_eq!((scaled, Trust::FULL.of_evidence(value)), (exact, value));
         }
+        assert_eq!(Trust::new(16.0).unwrap().of_evidence(1 << 61), i64::MAX);
     }
 }

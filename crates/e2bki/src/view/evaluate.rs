@@ -1,4 +1,4 @@
-//! The posterior's sums over places near one another: one primitive after the other by ascending id, a batch of
+//! The posterior's sums over places near one another: one primitive after the other in one order, a batch of
 //! places at a time. All views come through here, so that they cannot disagree.
 
 use super::belief::Terms;
@@ -39,7 +39,7 @@ impl<'a> Rows<'a> {
 
 /// Reusable buffers of one thread.
 pub(crate) struct Scratch {
-    /// Primitives in reach: (id, slot).
+    /// Primitives in reach: (order, slot).
     pub(crate) found: Vec<(u64, u32)>,
     /// Sums of every place; see [`Rows`].
     sums: Vec<f32>,
@@ -93,12 +93,10 @@ impl Scratch {
         places: &mut impl Places,
     ) {
         self.find(set, places);
-        if let Some(existence) = existence {
-            self.found.retain(|(_, slot)| {
-                let core = set.core(*slot);
-                !existence.is_gone(core.mean, usize::from(core.label))
-            });
-        }
+        self.found.retain(|(_, slot)| {
+            let core = set.core(*slot);
+            !existence.map_or(core.gone, |existence| existence.is_core_gone(core))
+        });
         self.classes.clear();
         self.classes.extend(0..terms.classes as u16);
         self.evaluate(set, distance, places, Kernels::Computed);
@@ -117,6 +115,7 @@ impl Scratch {
     ) {
         let mut voxels = voxels.whole_block();
         self.find(set, &voxels);
+        self.found.retain(|(_, slot)| !set.core(*slot).gone);
         let plausible = self.found.iter().fold(0, |bits, (_, slot)| bits | set.core(*slot).plausible);
         self.classes.clear();
         self.classes
@@ -163,7 +162,7 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
         let mut cursor = 0;
         share.clear();
         share.resize(stride, 0.0);
-        for (i, (id, slot)) in found.iter().enumerate() {
+        for (i, (order, slot)) in found.iter().enumerate() {
             // Asks for the memory of a primitive to come while this one is worked on.
             if let Some((_, next)) = found.get(i + 2) {
                 let core = self.set.core(*next);
@@ -179,11 +178,11 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
             of_all[..2].copy_from_slice(&[votes, votes * core.uncertainty]);
             let known = match self.kernels {
                 Kernels::Computed => None,
-                Kernels::Remembered(known) => known.find(*id, core.version, &mut cursor),
+                Kernels::Remembered(known) => known.find(*order, core.version, &mut cursor),
             };
             if let Some((places, kernel)) = known {
                 add(self.places, places, kernel, share, sums);
-                memory.push(*id, core.version, places, kernel);
+                memory.push(*order, core.version, places, kernel);
                 continue;
             }
             hits.clear(core, self.distance);
@@ -198,7 +197,7 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
                     let len = only_reached(places, kernel, *len);
                     let (places, kernel) = (&places[..len], &kernel[..len]);
                     add(self.places, places, kernel, share, sums);
-                    memory.push(*id, core.version, places, kernel);
+                    memory.push(*order, core.version, places, kernel);
                 }
             }
         }

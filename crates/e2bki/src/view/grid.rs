@@ -204,11 +204,13 @@ impl Packed {
 
 #[cfg(test)]
 mod tests {
+    use crate::config::Update;
     use crate::{ClassSet, Config, Frame, Mapper, Pose, Result, Semantics};
 
     #[test]
     fn kernel_values_of_places_left_behind_are_forgotten() -> Result<()> {
-        let mut map = Mapper::new(ClassSet::from_names(["a", "b"])?, Config::default())?;
+        let config = Config::default().with(|c| c.views.update = Update::EveryFrame);
+        let mut map = Mapper::new(ClassSet::from_names(["a", "b"])?, config)?;
         let points: Vec<[f32; 3]> = (0..900).map(|i| [0.1 * (i % 30) as f32, 0.1 * (i / 30) as f32, -1.0]).collect();
         let labels: Vec<u32> = (0..900).map(|i| u32::from(i % 30 > 12)).collect();
         let mut bytes_per_voxel = |metres: f64| -> Result<f64> {

@@ -3,7 +3,7 @@
 /// Kernel values of a block's voxels, by primitive.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KernelMemory {
-    /// By ascending id.
+    /// By ascending order.
     entries: Vec<Entry>,
     /// Numbers of the voxels that each primitive reaches, one primitive after the other, and the values there.
     voxels: Vec<u16>,
@@ -12,7 +12,8 @@ pub(crate) struct KernelMemory {
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    id: u64,
+    /// The place of the primitive in the order of summation.
+    order: u64,
     /// Version of the primitive that the values belong to.
     version: u32,
     /// Where its values end.
@@ -26,25 +27,25 @@ impl KernelMemory {
         self.kernel.clear();
     }
 
-    /// The voxels and values of a primitive, if it has not changed since. Ids must come in ascending order; `cursor`
+    /// The voxels and values of a primitive, if it has not changed since. They must come in ascending order; `cursor`
     /// starts at 0.
     #[inline(always)]
-    pub(crate) fn find(&self, id: u64, version: u32, cursor: &mut usize) -> Option<(&[u16], &[f32])> {
-        while self.entries.get(*cursor)?.id < id {
+    pub(crate) fn find(&self, order: u64, version: u32, cursor: &mut usize) -> Option<(&[u16], &[f32])> {
+        while self.entries.get(*cursor)?.order < order {
             *cursor += 1;
         }
-        let entry = self.entries.get(*cursor).filter(|entry| entry.id == id && entry.version == version)?;
+        let entry = self.entries.get(*cursor).filter(|entry| entry.order == order && entry.version == version)?;
         let start = cursor.checked_sub(1).and_then(|before| self.entries.get(before)).map_or(0, |before| before.end);
         let values = start as usize..entry.end as usize;
         Some((self.voxels.get(values.clone())?, self.kernel.get(values)?))
     }
 
-    /// Adds the values of a primitive; ids must come in ascending order.
+    /// Adds the values of a primitive; they must come in ascending order.
     #[inline(always)]
-    pub(crate) fn push(&mut self, id: u64, version: u32, voxels: &[u16], kernel: &[f32]) {
+    pub(crate) fn push(&mut self, order: u64, version: u32, voxels: &[u16], kernel: &[f32]) {
         self.voxels.extend_from_slice(voxels);
         self.kernel.extend_from_slice(kernel);
-        self.entries.push(Entry { id, version, end: self.kernel.len() as u32 });
+        self.entries.push(Entry { order, version, end: self.kernel.len() as u32 });
     }
 
     /// Becomes a copy of another, in the same memory where that fits.

@@ -102,6 +102,9 @@ impl BlockRows {
         // A long or flat ellipsoid fills little of its ball: two slabs across its shorter axes cut most of it away.
         let slab = |axis: usize| Slab::new(form, axis, 1.0 / per_metre, reach);
         let sprawls = form.semi_axes[2] > form.reach;
+        let [[a, b, c], [_, d, e], [_, _, f]] = form.axes;
+        // Of a support that follows the surface every row is cut where it leaves the ellipsoid itself.
+        let per_a = if form.follows { 1.0 / a } else { 0.0 };
         let slabs = if sprawls { [Some(slab(0)), Some(slab(1))] } else { [None, None] };
         for start in ys.clone().step_by(ROW) {
             let mut y = [0.0; ROW];
@@ -112,11 +115,22 @@ impl BlockRows {
                 let z = offset(2, k as usize);
                 // The ball around the mean cuts each row in one run: its first voxel and the one after its last.
                 let (mut first, mut end) = ([0; ROW], [0; ROW]);
-                for j in 0..ROW {
-                    let squared = limit - z * z - y[j] * y[j];
-                    let half = if squared > 0.0 { squared.sqrt() * per_metre } else { -1.0 };
-                    first[j] = rounded((middle - half + 0.49).clamp(-1.0, 17.0)).max(xs.start);
-                    end[j] = rounded((middle + half + 0.51).clamp(-1.0, 17.0)).min(xs.end);
+                if form.follows {
+                    for j in 0..ROW {
+                        let (v, w) = (d * y[j] + e * z, f * z);
+                        let squared = 1.0 + 1e-4 - v * v - w * w;
+                        let half = if squared > 0.0 { squared.sqrt() * per_a * per_metre } else { -1.0 };
+                        let middle = middle - (b * y[j] + c * z) * per_a * per_metre;
+                        first[j] = rounded((middle - half + 0.49).clamp(-1.0, 17.0)).max(xs.start);
+                        end[j] = rounded((middle + half + 0.51).clamp(-1.0, 17.0)).min(xs.end);
+                    }
+                } else {
+                    for j in 0..ROW {
+                        let squared = limit - z * z - y[j] * y[j];
+                        let half = if squared > 0.0 { squared.sqrt() * per_metre } else { -1.0 };
+                        first[j] = rounded((middle - half + 0.49).clamp(-1.0, 17.0)).max(xs.start);
+                        end[j] = rounded((middle + half + 0.51).clamp(-1.0, 17.0)).min(xs.end);
+                    }
                 }
                 for slab in slabs.iter().flatten() {
                     slab.cut([x[0], z], &y, &mut first, &mut end);

@@ -1,6 +1,6 @@
 //! A small synthetic street for the tests: ground of two classes, a wall, poles and a bush, seen from a moving sensor.
 // Each test program uses a part of this, and a test may fail loudly.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
 use e2bki::cluster::Rng;
 use e2bki::{ClassSet, Config, Frame, FrameReport, Mapper, Pose, Semantics};
@@ -22,6 +22,11 @@ impl OwnedFrame {
             world_from_sensor: self.world_from_sensor,
         }
     }
+}
+
+/// How many random cases a test tries: `E2BKI_CASES`, or so many.
+pub fn cases(usual: u32) -> u32 {
+    std::env::var("E2BKI_CASES").map_or(usual, |text| text.parse().expect("E2BKI_CASES is a number"))
 }
 
 pub fn classes() -> ClassSet {
@@ -85,17 +90,16 @@ pub fn map_of(frames: &[OwnedFrame], config: &Config) -> (Mapper, Vec<FrameRepor
     (map, reports)
 }
 
-/// Everything a map holds, bit for bit: primitives, live voxels and beliefs at a few places.
+/// Everything a map holds, bit for bit, but for ids, which files of sums do not keep: primitives, live voxels and beliefs at a few places.
 pub fn fingerprint(map: &Mapper) -> Vec<u64> {
     let mut bits = Vec::new();
     for p in map.primitives() {
-        bits.push(p.id());
         bits.push(p.label() as u64);
         let s = p.sums();
         bits.extend(s.origin.map(|v| v as u64));
         bits.extend([s.weight, s.range].map(f64::to_bits));
         bits.extend(s.first.map(f64::to_bits));
-        bits.extend(s.second.map(f64::to_bits));
+        bits.extend(s.second.map(|v| v as u64));
         bits.extend(p.log_evidence().iter().map(|v| v.to_bits()));
         bits.extend(p.probability().iter().map(|v| u64::from(v.to_bits())));
     }

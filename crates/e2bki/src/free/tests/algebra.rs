@@ -1,10 +1,12 @@
 //! Sums: any order, any grouping, and back.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use proptest::prelude::*;
 
 use super::scans::{patches, small_sensor, some_pose};
 use crate::free::{Counters, Settings, Sight, Tally};
-use crate::pose::Pose;
+use crate::pose::{Pose, WORLD_LIMIT_M};
 
 fn frames(count: u64) -> Vec<Sight> {
     let sensor = small_sensor();
@@ -143,4 +145,68 @@ proptest! {
         merged.add(&frames[out]).unwrap();
         prop_assert_eq!(&merged, &whole);
     }
+}
+
+/// Free or not for the hits of either weight.
+fn free(tally: Tally) -> [bool; 2] {
+    [0.5, 4.0].map(|kappa| tally.state(kappa) == crate::free::State::Free)
+}
+
+#[test]
+fn flips_are_where_states_change() {
+    let weights = crate::free::flips::Weights::new(&[4.0, 0.5, 4.0]);
+    let frames = frames(10);
+    let mut counters = Counters::default();
+    let metre = |cube: [i32; 3]| cube.map(|v| v.div_euclid(4));
+    let differing = |a: &Counters, b: &Counters| -> BTreeSet<[i32; 3]> {
+        let cubes: BTreeSet<[i32; 3]> = a.cubes().chain(b.cubes()).map(|(cube, _)| cube).collect();
+        cubes.into_iter().filter(|cube| free(a.of(*cube)) != free(b.of(*cube))).map(metre).collect()
+    };
+    let mut all = 0;
+    for frame in &frames {
+        let before = counters.clone();
+        let told: Vec<[i32; 3]> = counters.flips_of(frame, &weights);
+        counters.add(frame).unwrap();
+        let told: BTreeSet<[i32; 3]> = told.into_iter().collect();
+        assert_eq!(told, differing(&before, &counters));
+        all += told.len();
+    }
+    assert!(all > 100);
+    let some = sum(&frames[2..5]);
+    let before = counters.clone();
+    let told: BTreeSet<[i32; 3]> = counters.combine(&some, true, Some(&weights)).unwrap().into_iter().collect();
+    assert_eq!(told, differing(&before, &counters));
+    let back: BTreeSet<[i32; 3]> = counters.combine(&some, false, Some(&weights)).unwrap().into_iter().collect();
+    assert_eq!(back, told);
+    assert_eq!(counters, before);
+}
+
+#[test]
+fn moved_counters_lose_no_surface_and_invent_no_free_space() {
+    let whole = sum(&frames(6));
+    assert_eq!(whole.moved(&Pose::IDENTITY).unwrap(), whole);
+    // By whole cubes it is exact.
+    let step = Pose::from_translation([0.75, -1.0, 2.25]).unwrap();
+    let moved = whole.moved(&step).unwrap();
+    let shifted = |cube: [i32; 3]| [cube[0] + 3, cube[1] - 4, cube[2] + 9];
+    let there: BTreeMap<[i32; 3], (u32, u32)> =
+        whole.cubes().map(|(cube, tally)| (shifted(cube), (tally.hits, tally.passes))).collect();
+    assert_eq!(moved.cubes().map(|(cube, t)| (cube, (t.hits, t.passes))).collect::<BTreeMap<_, _>>(), there);
+    let (s, c) = 0.3_f64.sin_cos();
+    let motion = Pose::new([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], [3.1, -0.4, 0.17]).unwrap();
+    let moved = whole.moved(&motion).unwrap();
+    assert_eq!(moved.frames(), whole.frames());
+    assert_eq!(Counters::from_bytes(&moved.to_bytes()).unwrap(), moved);
+    let back = motion.inverse();
+    let corners = (0..27).map(|i| [i / 9, i / 3 % 3, i % 3].map(|v| 0.01 + 0.115 * f64::from(v)));
+    for (cube, tally) in moved.cubes() {
+        for corner in corners.clone() {
+            let place: [f64; 3] = std::array::from_fn(|i| f64::from(cube[i]) * 0.25 + corner[i]);
+            let was = whole.at(back.apply(place));
+            assert!(tally.hits >= was.hits && tally.passes <= was.passes, "{cube:?}: {tally:?} of {was:?}");
+        }
+    }
+    let free = |counters: &Counters| counters.cubes().filter(|(_, t)| free(*t)[1]).count() as f64;
+    assert!(free(&moved) > 0.5 * free(&whole), "{} of {}", free(&moved), free(&whole));
+    assert!(whole.moved(&Pose::from_translation([9.9e5, 0.0, 0.0]).unwrap()).is_err() || WORLD_LIMIT_M > 9.9e5);
 }

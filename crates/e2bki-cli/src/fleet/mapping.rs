@@ -1,0 +1,78 @@
+//! `e2bki fleet map`: from a drive to a run.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use e2bki_fleet::Fleet;
+
+use super::print;
+use crate::map;
+
+/// The arguments of `e2bki map` by themselves.
+#[derive(Parser)]
+#[command(name = "e2bki fleet map STORE --run NAME --", no_binary_name = true)]
+struct MapArguments {
+    #[command(flatten)]
+    options: map::Options,
+}
+
+/// Options of `map` that are the fleet's affair.
+const OURS: [&str; 6] = ["--out", "-o", "--onto", "--source", "--config", "--preset"];
+
+pub(super) fn map(fleet: &Fleet, run: &str, arguments: &[String]) -> Result<()> {
+    if let Some(ours) = arguments.iter().find(|a| OURS.iter().any(|o| *a == o || a.starts_with(&format!("{o}=")))) {
+        bail!("`{ours}` is decided by the fleet: leave it out");
+    }
+    let scratch = tempfile::tempdir().context("no temporary folder")?;
+    let (config, out) = (scratch.path().join("fleet.toml"), scratch.path().join("run.e2bki"));
+    std::fs::write(&config, fleet.config.to_toml()).with_context(|| format!("cannot write {}", config.display()))?;
+    let key = key(fleet, arguments)?;
+    if fleet.objects.size(&format!("runs/{run}/{key}.e2bki"))?.is_some() {
+        return print::added(run, &e2bki_fleet::Added { key, was_there: true });
+    }
+    let own = ["--out".into(), out.display().to_string(), "--config".into(), config.display().to_string()];
+    let own = own.into_iter().chain(["--source".into(), run.into()]);
+    let all = arguments.iter().cloned().chain(own);
+    let arguments = MapArguments::try_parse_from(all).map_err(|usage| anyhow::anyhow!("{usage}"))?;
+    map::run(&arguments.options)?;
+    print::added(run, &e2bki_fleet::add(fleet, run, &out, Some(&key))?)
+}
+
+/// Hash of everything that the run is made of: all files that the arguments name, the arguments, the parameters, and the
+/// program's version.
+fn key(fleet: &Fleet, arguments: &[String]) -> Result<String> {
+    let mut inputs: Vec<Vec<u8>> = vec![env!("CARGO_PKG_VERSION").into(), fleet.config.to_toml().into_bytes()];
+    for argument in arguments {
+        let path = Path::new(argument.split_once(':').map_or(argument.as_str(), |(_, path)| path));
+        // A place may change its name; what is in it may not.
+        let named = if path.exists() { Vec::new() } else { argument.clone().into_bytes() };
+        inputs.push(named);
+        for file in files(path)? {
+            let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            inputs.push(file.strip_prefix(path).unwrap_or(&file).as_os_str().as_encoded_bytes().to_vec());
+            inputs.push(e2bki_fleet::key_of_inputs([bytes.as_slice()]).into_bytes());
+        }
+    }
+    Ok(e2bki_fleet::key_of_inputs(inputs.iter().map(Vec::as_slice)))
+}
+
+/// All files at a path, sorted; none if there is nothing.
+fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    if path.is_file() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    if !path.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut inside = Vec::new();
+    for entry in std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))? {
+        inside.push(entry.with_context(|| format!("cannot read {}", path.display()))?.path());
+    }
+    inside.sort();
+    let mut all = Vec::new();
+    for path in inside {
+        all.extend(files(&path)?);
+    }
+    Ok(all)
+}

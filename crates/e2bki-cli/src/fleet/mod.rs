@@ -1,0 +1,200 @@
+//! `e2bki fleet`: maps of many robots in one store.
+
+mod mapping;
+mod print;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+use e2bki_fleet::{Fleet, Removal, Task};
+use e2bki_store::MapFile;
+
+use crate::table;
+
+/// Map a fleet: runs of many robots in one store, reduced to one map
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    e2bki fleet init city --like monday.e2bki          # classes and parameters of a map\n  \
+    e2bki fleet map city --run robot-7-monday -- drives/7/monday --semantics labels:predictions\n  \
+    e2bki fleet add city --run robot-8-monday monday-8.e2bki\n  \
+    e2bki fleet commit city                            # reduces what is missing, then makes it the map\n  \
+    e2bki fleet reduce city --part 3/16                # one of 16 tasks of a cluster; commit afterwards\n  \
+    e2bki fleet remove city --run robot-8-monday --reason 'bad calibration'\n  \
+    e2bki fleet export city -o city.e2bki\n\n\
+    STORE is a folder, or with the feature `fleet-cloud` s3://BUCKET/PREFIX, gs://… or az://…; keys are taken from the\n\
+    environment. Every command may be run twice, on any machine, at the same time: nothing counts twice.")]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Make a store a fleet's
+    Init {
+        /// Folder or address of the store
+        store: String,
+        /// Map whose classes and parameters all runs must have
+        #[arg(long, value_name = "MAP.e2bki")]
+        like: PathBuf,
+    },
+    /// Map a drive and add it as a run; does nothing if the same drive was added before
+    Map {
+        /// Folder or address of the store
+        store: String,
+        /// Name of the run
+        #[arg(long, value_name = "NAME")]
+        run: String,
+        /// Arguments of `e2bki map`: the dataset, and how to read it
+        #[arg(last = true, required = true)]
+        map: Vec<String>,
+    },
+    /// Add a map file as a run
+    Add {
+        /// Folder or address of the store
+        store: String,
+        /// Name of the run
+        #[arg(long, value_name = "NAME")]
+        run: String,
+        /// Map file of the run
+        map: PathBuf,
+    },
+    /// List the tiles that the next commit needs
+    Plan {
+        /// Folder or address of the store
+        store: String,
+        /// Write them as JSON (- for standard output)
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
+    /// Make tiles that the next commit needs
+    Reduce {
+        /// Folder or address of the store
+        store: String,
+        /// Only a part of them, as in 3/16: the third of sixteen
+        #[arg(long, value_name = "I/N", value_parser = part)]
+        part: Option<(usize, usize)>,
+    },
+    /// Make the runs in the store the map
+    Commit {
+        /// Folder or address of the store
+        store: String,
+        /// Take in a run again that was removed (may be repeated)
+        #[arg(long, value_name = "NAME")]
+        again: Vec<String>,
+    },
+    /// Take a run out of the map
+    Remove {
+        /// Folder or address of the store
+        store: String,
+        /// Name of the run
+        #[arg(long, value_name = "NAME")]
+        run: String,
+        /// Why, for the record
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// Also delete every object that holds something of it: it cannot come back
+        #[arg(long)]
+        purge: bool,
+    },
+    /// Check that the store holds what its manifest says
+    Verify {
+        /// Folder or address of the store
+        store: String,
+        /// Also make every tile anew and compare it byte for byte
+        #[arg(long)]
+        remake: bool,
+    },
+    /// Write the fleet's map as one map file
+    Export {
+        /// Folder or address of the store
+        store: String,
+        /// Map file to write
+        #[arg(short, long, value_name = "MAP.e2bki")]
+        out: PathBuf,
+        /// Number of an earlier manifest [default: the latest]
+        #[arg(long, value_name = "N")]
+        manifest: Option<u64>,
+    },
+    /// Say what is in the map, what waits and what is left to do
+    Status {
+        /// Folder or address of the store
+        store: String,
+        /// Write the same as JSON (- for standard output)
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
+}
+
+fn part(text: &str) -> Result<(usize, usize), String> {
+    let wrong = || format!("`{text}` is not a part; give I/N with I from 1 to N, as in 3/16");
+    let (i, n) = text.split_once('/').ok_or_else(wrong)?;
+    let (i, n) = (i.parse::<usize>().map_err(|_| wrong())?, n.parse::<usize>().map_err(|_| wrong())?);
+    if (1..=n).contains(&i) { Ok((i, n)) } else { Err(wrong()) }
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    match &options.command {
+        Command::Init { store, like } => {
+            let header = MapFile::open(like)?.header().clone();
+            e2bki_fleet::init(store, &header.classes, &header.config)?;
+            table::line(&format!("{store} is a fleet's store of {} classes", header.classes.len()))
+        }
+        Command::Map { store, run, map } => mapping::map(&Fleet::open(store)?, run, map),
+        Command::Add { store, run, map } => {
+            let added = e2bki_fleet::add(&Fleet::open(store)?, run, map, None)?;
+            print::added(run, &added)
+        }
+        Command::Plan { store, json } => print::plan(&Fleet::open(store)?, json.as_deref()),
+        Command::Reduce { store, part } => reduce(&Fleet::open(store)?, *part),
+        Command::Commit { store, again } => {
+            let fleet = Fleet::open(store)?;
+            reduce(&fleet, None)?;
+            print::committed(&e2bki_fleet::commit(&fleet, again)?)
+        }
+        Command::Remove { store, run, reason, purge } => {
+            let removal = Removal { run, reason, purge: *purge };
+            print::committed(&e2bki_fleet::remove(&Fleet::open(store)?, &removal)?)
+        }
+        Command::Verify { store, remake } => {
+            let found = e2bki_fleet::verify(&Fleet::open(store)?, *remake)?;
+            found.findings.iter().try_for_each(|finding| table::line(finding))?;
+            let (runs, tiles, remade) = (found.runs, found.tiles, found.remade);
+            table::line(&format!("{runs} runs and {tiles} tiles read, {remade} tiles made anew"))?;
+            if !found.findings.is_empty() {
+                bail!("{} faults found", found.findings.len());
+            }
+            Ok(())
+        }
+        Command::Export { store, out, manifest } => {
+            crate::outputs::check_file(out)?;
+            let header = e2bki_fleet::export(&Fleet::open(store)?, *manifest, out)?;
+            table::line(&format!("{}: {} runs, {} frames", out.display(), header.sources.len(), header.frames))
+        }
+        Command::Status { store, json } => print::status(&Fleet::open(store)?, json.as_deref()),
+    }
+}
+
+/// Tiles along a side of what one task reduces: a run is opened once for many of its tiles.
+const BLOCK: i32 = 8;
+
+fn reduce(fleet: &Fleet, part: Option<(usize, usize)>) -> Result<()> {
+    let plan = e2bki_fleet::plan(fleet, &[], &[])?;
+    let block = |task: &Task| task.tile.map(|v| v.div_euclid(BLOCK));
+    let mut blocks: Vec<[i32; 2]> = plan.tasks.iter().map(block).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    // By place among all tiles, done or not: parts stay the same while others work.
+    let mine = |task: &&Task| {
+        part.is_none_or(|(i, n)| blocks.binary_search(&block(task)).is_ok_and(|place| place % n == i - 1))
+    };
+    let to_do: Vec<&Task> = plan.to_do().filter(mine).collect();
+    let bar = table::progress(to_do.len(), "reducing tiles");
+    for task in &to_do {
+        e2bki_fleet::reduce(fleet, task)?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    table::line(&format!("{} tiles reduced, {} were there", to_do.len(), plan.tasks.len() - plan.to_do().count()))
+}

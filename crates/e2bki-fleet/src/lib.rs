@@ -1,0 +1,45 @@
+//! Maps of a fleet in an object store (a folder, S3, Google Cloud Storage, Azure).
+//!
+//! ```text
+//! STORE/fleet.json                 classes, configuration, tile, cell
+//! STORE/runs/RUN/<key>.e2bki       one map per run, never changed
+//! STORE/tiles/X_Y/<key>.e2bki      one tile of several runs, named by what went in
+//! STORE/manifests/000042           runs in and out with reasons, tile → key, parent
+//! ```
+//!
+//! Everything is immutable and named by its inputs, so doing a thing twice is harmless and any scheduler may do it: the
+//! functions here go from names to names. Only a manifest makes data visible, and it is created only if there is none of
+//! its number: of two that race, one has to plan again.
+
+mod add;
+mod commit;
+mod description;
+mod error;
+mod export;
+mod manifest;
+mod objects;
+mod plan;
+mod reader;
+mod reduce;
+mod status;
+mod verify;
+
+pub use add::{Added, add, key_of_inputs};
+pub use commit::{Committed, Removal, commit, remove};
+pub use description::{Fleet, init};
+pub use error::{Error, Result};
+pub use export::export;
+pub use manifest::{Left, Manifest, Run};
+pub use objects::Objects;
+pub use plan::{Plan, Task, plan};
+pub use reduce::{Reduced, reduce};
+pub use status::{Status, status};
+pub use verify::{Verified, verify};
+
+/// What names a tile: its coordinates in the grid of tiles.
+pub type Tile = [i32; 2];
+
+/// Hash of bytes, as 32 hexadecimal digits.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(bytes))
+}

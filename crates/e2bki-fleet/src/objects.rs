@@ -1,0 +1,138 @@
+//! A store of objects, without the waiting: each call returns when it is done.
+
+use std::ops::Range;
+use std::path::Path as FilePath;
+use std::sync::Arc;
+
+use futures::TryStreamExt;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
+use url::Url;
+
+use crate::error::{Error, Result};
+
+/// An opened store: a folder or a bucket.
+#[derive(Debug, Clone)]
+pub struct Objects {
+    name: String,
+    inner: Arc<dyn ObjectStore>,
+    prefix: Path,
+    runtime: Arc<tokio::runtime::Runtime>,
+}
+
+impl Objects {
+    /// Opens a store: a path of a folder, `file://`, and with the feature `cloud` `s3://`, `gs://` and `az://`, whose keys
+    /// are taken from the environment in the names that their own tools use.
+    pub fn open(place: &str) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = Arc::new(runtime.map_err(|e| failed(place, "open", "", e))?);
+        let (inner, prefix): (Arc<dyn ObjectStore>, Path) = match Url::parse(place) {
+            // One letter is a drive of Windows.
+            Ok(url) if url.scheme().len() > 1 && url.scheme() != "file" => {
+                let variables = std::env::vars_os()
+                    .filter_map(|(k, v)| Some((k.into_string().ok()?.to_ascii_lowercase(), v.into_string().ok()?)));
+                let (inner, prefix) = object_store::parse_url_opts(&url, variables).map_err(|e| unknown(place, &e))?;
+                (inner.into(), prefix)
+            }
+            Ok(url) if url.scheme() == "file" => {
+                let path = url.to_file_path().map_err(|()| Error::Refused(format!("{place} is not a path")))?;
+                (folder(place, &path)?, Path::default())
+            }
+            _ => (folder(place, FilePath::new(place))?, Path::default()),
+        };
+        Ok(Self { name: place.into(), inner, prefix, runtime })
+    }
+
+    /// Where the store is, as it was given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn path(&self, object: &str) -> Path {
+        Path::from_iter(self.prefix.parts().chain(Path::from(object).parts()))
+    }
+
+    /// The bytes of an object; nothing if there is none.
+    pub fn get(&self, object: &str) -> Result<Option<Vec<u8>>> {
+        let path = self.path(object);
+        let read = self.runtime.block_on(async { self.inner.get(&path).await?.bytes().await });
+        match read {
+            Ok(bytes) => Ok(Some(bytes.to_vec())),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(failed(&self.name, "read", object, error)),
+        }
+    }
+
+    /// Some of the bytes of an object.
+    pub fn get_range(&self, object: &str, range: Range<u64>) -> Result<Vec<u8>> {
+        let path = self.path(object);
+        let read = self.runtime.block_on(self.inner.get_range(&path, range));
+        read.map(|bytes| bytes.to_vec()).map_err(|e| failed(&self.name, "read", object, e))
+    }
+
+    /// Size of an object in bytes; nothing if there is none.
+    pub fn size(&self, object: &str) -> Result<Option<u64>> {
+        match self.runtime.block_on(self.inner.head(&self.path(object))) {
+            Ok(about) => Ok(Some(about.size)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(failed(&self.name, "find", object, error)),
+        }
+    }
+
+    /// Writes an object unless there is one of that name. Returns whether it was written; of several writers at the same
+    /// time, exactly one is told so.
+    pub fn create(&self, object: &str, bytes: Vec<u8>) -> Result<bool> {
+        let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
+        let path = self.path(object);
+        match self.runtime.block_on(self.inner.put_opts(&path, PutPayload::from(bytes), options)) {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => Ok(false),
+            Err(error) => Err(failed(&self.name, "write", object, error)),
+        }
+    }
+
+    /// Removes an object; it is no error if there is none.
+    pub fn remove(&self, object: &str) -> Result<()> {
+        match self.runtime.block_on(self.inner.delete(&self.path(object))) {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(failed(&self.name, "remove", object, error)),
+        }
+    }
+
+    /// Names of all objects under a name, sorted, with their sizes.
+    pub fn list(&self, under: &str) -> Result<Vec<(String, u64)>> {
+        let path = self.path(under);
+        let listed = self.runtime.block_on(self.inner.list(Some(&path)).try_collect::<Vec<_>>());
+        let skip = self.prefix.parts().count();
+        let name = |about: object_store::ObjectMeta| {
+            let parts: Vec<String> = about.location.parts().skip(skip).map(|part| part.as_ref().to_string()).collect();
+            (parts.join("/"), about.size)
+        };
+        let mut names: Vec<(String, u64)> =
+            listed.map_err(|e| failed(&self.name, "list", under, e))?.into_iter().map(name).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+}
+
+fn folder(place: &str, path: &FilePath) -> Result<Arc<dyn ObjectStore>> {
+    std::fs::create_dir_all(path).map_err(|e| failed(place, "create", "the folder", e))?;
+    let store =
+        object_store::local::LocalFileSystem::new_with_prefix(path).map_err(|e| failed(place, "open", "", e))?;
+    // What is reported written survives the power.
+    Ok(Arc::new(store.with_fsync(true)))
+}
+
+fn unknown(place: &str, error: &object_store::Error) -> Error {
+    let hint = if cfg!(feature = "cloud") { "" } else { "; this program was built without the feature `cloud`" };
+    Error::Refused(format!("{place}: {error}{hint}"))
+}
+
+fn failed(
+    store: &str,
+    doing: &'static str,
+    object: &str,
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Error {
+    Error::Store { store: store.into(), doing, object: object.into(), source: source.into() }
+}

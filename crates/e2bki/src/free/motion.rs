@@ -1,0 +1,115 @@
+//! Counters after a rigid motion of what was seen: corrected poses, and maps moved into one world.
+//!
+//! The scans are not kept, so they cannot be looked at again; their counts are sampled anew. A cube takes the most hits
+//! and the fewest passes of the cubes that it meets where it was. So a motion never calls free what was not seen through
+//! as a whole, and never loses a surface: at the border of free space up to a cube becomes unknown, and nothing else
+//! changes. Counts are always sampled from those that were counted, however often poses are corrected, and a motion by
+//! whole cubes is exact.
+
+use rayon::prelude::*;
+
+use super::block::{Block, Fine};
+use super::cells::Cells;
+use super::counters::{Counters, Tally};
+use super::cubes::{BlockKey, centre_of, in_block, join};
+use super::settings::{BLOCK_M, CUBE_M};
+use crate::error::{Error, Result};
+use crate::maths::floor_i32;
+use crate::pose::{Pose, WORLD_LIMIT_M};
+
+/// How much of a cube another must cover to count, metres: more than rounding makes of a common face.
+const COVER_M: f64 = 1e-6;
+
+impl Counters {
+    /// The counters after a rigid motion. Fails if it leaves the world.
+    pub fn moved(&self, motion: &Pose) -> Result<Self> {
+        if *motion == Pose::IDENTITY || self.is_empty() {
+            return Ok(self.clone());
+        }
+        let mut targets: Vec<BlockKey> = Vec::new();
+        for key in self.keys() {
+            let centre = motion.apply(centre_of(key));
+            if centre.iter().any(|v| v.abs() > WORLD_LIMIT_M - BLOCK_M) {
+                return Err(Error::Pose(format!("it takes free space to {centre:?}, outside ±{WORLD_LIMIT_M} m")));
+            }
+            let half = reach(motion, BLOCK_M);
+            let low: [i32; 3] = std::array::from_fn(|i| floor_i32((centre[i] - half[i]) / BLOCK_M));
+            let high: [i32; 3] = std::array::from_fn(|i| floor_i32((centre[i] + half[i]) / BLOCK_M));
+            for x in low[0]..=high[0] {
+                for y in low[1]..=high[1] {
+                    targets.extend((low[2]..=high[2]).map(|z| [x, y, z]));
+                }
+            }
+        }
+        targets.par_sort_unstable();
+        targets.dedup();
+        let back = motion.inverse();
+        let made: Vec<(BlockKey, Block)> =
+            targets.par_iter().map(|key| (*key, self.sampled(*key, &back))).filter(|(_, b)| !b.is_zero()).collect();
+        let mut moved = Self::default();
+        moved.blocks.extend(made);
+        moved.set_frames(self.frames());
+        Ok(moved)
+    }
+
+    /// The counts of a block, sampled where it was.
+    fn sampled(&self, key: BlockKey, back: &Pose) -> Block {
+        let half = reach(back, CUBE_M).map(|v| v - COVER_M);
+        let mut tallies = [[Tally::default(); 64]; 8];
+        for (metre, tallies) in tallies.iter_mut().enumerate() {
+            for (bit, tally) in tallies.iter_mut().enumerate() {
+                let centre = back.apply(join(key, metre, bit).map(|v| (f64::from(v) + 0.5) * CUBE_M));
+                let low: [i32; 3] = std::array::from_fn(|i| floor_i32((centre[i] - half[i]) / CUBE_M));
+                let high: [i32; 3] = std::array::from_fn(|i| floor_i32((centre[i] + half[i]) / CUBE_M));
+                let mut found = Tally { hits: 0, passes: u32::MAX };
+                for x in low[0]..=high[0] {
+                    for y in low[1]..=high[1] {
+                        for z in low[2]..=high[2] {
+                            let there = self.of([x, y, z]);
+                            found.hits = found.hits.max(there.hits);
+                            found.passes = found.passes.min(there.passes);
+                        }
+                    }
+                }
+                *tally = found;
+            }
+        }
+        Block::of_tallies(&tallies)
+    }
+}
+
+/// Half sides of the box around a turned cube.
+fn reach(motion: &Pose, side: f64) -> [f64; 3] {
+    motion.rotation().map(|row| 0.5 * side * row.iter().map(|v| v.abs()).sum::<f64>())
+}
+
+impl Block {
+    /// The block of these counts, as much as possible of them for the block as a whole.
+    fn of_tallies(tallies: &[[Tally; 64]; 8]) -> Self {
+        let mut passes = tallies.map(|metre| metre.map(|tally| tally.passes));
+        let least = |passes: &[[u32; 64]; 8], metres: std::ops::Range<usize>| {
+            metres.flat_map(|metre| passes[metre]).min().unwrap_or(0)
+        };
+        let mut block = Self { whole: least(&passes, 0..8), ..Self::default() };
+        passes.as_flattened_mut().iter_mut().for_each(|count| *count -= block.whole);
+        let mut halves = [u32::MAX; 64];
+        for metre in 0..8 {
+            block.metres[metre] = least(&passes, metre..metre + 1);
+            for bit in 0..64 {
+                passes[metre][bit] -= block.metres[metre];
+                let half = in_block(metre, bit).half;
+                halves[half] = halves[half].min(passes[metre][bit]);
+            }
+        }
+        for (metre, passes) in passes.iter_mut().enumerate() {
+            passes.iter_mut().enumerate().for_each(|(bit, count)| *count -= halves[in_block(metre, bit).half]);
+        }
+        block.halves = Cells::of(&halves);
+        let fine = Fine {
+            passes: passes.each_ref().map(Cells::of),
+            hits: std::array::from_fn(|metre| Cells::of(&tallies[metre].map(|tally| tally.hits))),
+        };
+        block.fine = (fine != Fine::default()).then(|| Box::new(fine));
+        block
+    }
+}
