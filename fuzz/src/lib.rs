@@ -2,6 +2,7 @@
 //!
 //! `scripts/fuzz.sh` runs them with libFuzzer; `tests/corpus.rs` runs what is kept in `corpus/` as ordinary tests.
 
+mod bags;
 mod folders;
 mod maps;
 mod parsers;
@@ -28,7 +29,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 23] = [
     Target { name: "points", run: parsers::points, multiple: 8 },
     Target { name: "labels", run: parsers::labels, multiple: 8 },
     Target { name: "npy", run: parsers::npy, multiple: 64 },
@@ -48,6 +49,11 @@ pub const TARGETS: [Target; 19] = [
     Target { name: "npz", run: maps::npz, multiple: 2000 },
     Target { name: "map_file", run: maps::file, multiple: 2000 },
     Target { name: "map_resealed", run: maps::resealed, multiple: 20_000 },
+    Target { name: "cdr", run: bags::cdr, multiple: 200 },
+    Target { name: "cloud", run: bags::cloud, multiple: 200 },
+    Target { name: "transforms", run: bags::transforms, multiple: 200 },
+    // Chunks are compressed: Bzip2 makes more than a million zeros of a byte. What a chunk may become is bounded in any case.
+    Target { name: "bag", run: bags::bag, multiple: 3_000_000 },
     // A byte is a step, and what a step saves is read again.
     Target { name: "map_folder", run: folders::operations, multiple: 1 << 20 },
     Target { name: "requests", run: e2bki_view::parse_untrusted, multiple: 200 },

@@ -40,7 +40,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
             let format = Format::of_path(&path).unwrap_or_else(|e| panic!("{e}"));
             e2bki_store::export(&small(), format, &path, &ExportOptions::default()).unwrap_or_else(|e| panic!("{e}"));
         }
-        _ => return Vec::new(),
+        other => return crate::bags::seeds(other),
     }
     let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{e}"));
     std::fs::remove_file(&path).ok();

@@ -1,6 +1,6 @@
 //! `Camera`: from points to pixels, and the values of a network's output there.
 
-use e2bki_data::camera::{Brown, Camera, Projected, Sampler, check_size, visible};
+use e2bki_data::camera::{Brown, Camera, Lens, Projected, Sampler, check_size, visible};
 use e2bki_data::parse::Grid;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -45,7 +45,7 @@ impl PyCamera {
             return Err(Failure::value("a camera's numbers must be finite and its focal lengths positive"));
         }
         let camera_from_sensor = arrays::pose(camera_from_sensor, "camera_from_sensor")?;
-        let lens = distortion.map_or_else(Brown::default, Brown::new);
+        let lens = distortion.map_or_else(Lens::default, |d| Brown::new(d).into());
         Ok(Self(Camera { size, focal, center, lens, camera_from_sensor, pixel_center }))
     }
 

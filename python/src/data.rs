@@ -23,12 +23,14 @@ use crate::threads;
 ///
 /// Dataset(path, *, format=None, sequence=None, split=None, classes=None, semantics=None, semantic_ids=None,
 ///         ground_truth="off", only_in_image=False, occlusion_window=None, deskew=None, no_distortion=False,
-///         pictures=False)
-///     format: rellis3d, kitti360, semantickitti, folder or pandaset, detected if not given; split: train, validation
+///         pictures=False, topic=None, image_topic=None, poses=None)
+///     path: a folder, or a recording of a robot (MCAP, rosbag2 folder, db3, ROS 1 bag); format: rellis3d, kitti360,
+///     semantickitti, folder, pandaset or bag, detected if not given; split: train, validation
 ///     or test; classes: name or file of a table, or e2bki.Classes; semantics: ground-truth (if not given), ground-truth-2d,
 ///     ground-truth-3d, labels:FOLDER, logits:FOLDER, evidential-logits:FOLDER, evidence:FOLDER, dirichlet:FOLDER,
 ///     probabilities:FOLDER or none; semantic_ids: what their ids or channels mean; ground_truth: off, auto, pixels or
-///     points, into Frame.truth; pictures: read images into Frame.picture.
+///     points, into Frame.truth; pictures: read images into Frame.picture. Of recordings: topic and image_topic of
+///     clouds and images, where there are several; poses: tf, tf:FRAME, a topic, a file, or none for a sensor that stands still.
 #[pyclass(name = "Dataset", module = "e2bki.data", frozen)]
 pub(crate) struct PyDataset(Arc<Dataset>);
 
@@ -37,7 +39,8 @@ impl PyDataset {
     #[new]
     #[pyo3(signature = (path, *, format = None, sequence = None, split = None, classes = None,
         semantics = None, semantic_ids = None, ground_truth = "off", only_in_image = false,
-        occlusion_window = None, deskew = None, no_distortion = false, pictures = false))]
+        occlusion_window = None, deskew = None, no_distortion = false, pictures = false, topic = None, image_topic = None,
+        poses = None))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of Python
     fn new(
         py: Python<'_>,
@@ -54,6 +57,9 @@ impl PyDataset {
         deskew: Option<bool>,
         no_distortion: bool,
         pictures: bool,
+        topic: Option<String>,
+        image_topic: Option<String>,
+        poses: Option<String>,
     ) -> Result<Self> {
         let classes = match classes {
             None => None,
@@ -85,6 +91,9 @@ impl PyDataset {
             deskew,
             no_distortion,
             pictures,
+            topic,
+            image_topic,
+            poses,
             ..OpenOptions::default()
         };
         Ok(Self(Arc::new(threads::work(py, || Dataset::open(&path, &options))??)))
@@ -228,7 +237,7 @@ fn of_loaded(frame: LoadedFrame) -> PyFrame {
         id: Some(frame.id),
         name: Some(frame.name),
         pixels: frame.projected.map(|all| all.iter().map(place).collect()),
-        image: frame.image,
+        image: frame.image.as_ref().and_then(|image| image.path().map(PathBuf::from)),
         picture: frame.picture.map(|image| (image.width() as usize, image.height() as usize, image.into_raw())),
         counts: Some(frame.counts),
         ..About::default()

@@ -4,9 +4,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use serde::Deserialize;
-
 use crate::error::{Error, Result};
+use crate::metadata::Metadata;
 use crate::storage::{self, Contents, Data, MOST_FILE_BYTES, Place, Storage};
 use crate::wire::Wire;
 
@@ -69,6 +68,13 @@ pub struct Entry {
     place: Place,
 }
 
+impl Entry {
+    /// Bytes of the message as it is stored.
+    pub fn stored_bytes(&self) -> u64 {
+        u64::from(self.place.len)
+    }
+}
+
 /// An open recording.
 #[derive(Debug)]
 pub struct Bag {
@@ -78,23 +84,6 @@ pub struct Bag {
     topics: Vec<Topic>,
     entries: Vec<Entry>,
     notes: Vec<String>,
-}
-
-/// The part of `metadata.yaml` that is needed to read a folder.
-#[derive(Deserialize)]
-struct Metadata {
-    rosbag2_bagfile_information: Information,
-}
-
-#[derive(Deserialize)]
-struct Information {
-    #[serde(default)]
-    storage_identifier: String,
-    relative_file_paths: Vec<String>,
-    #[serde(default)]
-    compression_format: String,
-    #[serde(default)]
-    compression_mode: String,
 }
 
 impl Bag {
@@ -124,18 +113,14 @@ impl Bag {
     fn add_folder(&mut self, folder: &Path) -> Result<()> {
         let name = folder.join("metadata.yaml");
         let text = std::fs::read_to_string(&name).map_err(Error::io("read", &name))?;
-        let metadata: Metadata = serde_saphyr::from_str(&text).map_err(|e| Error::malformed(&name, e.to_string()))?;
-        let about = metadata.rosbag2_bagfile_information;
+        let about = Metadata::read(&text).map_err(|what| Error::malformed(&name, what))?;
         let whole_files = about.compression_mode.eq_ignore_ascii_case("file");
         let messages = about.compression_mode.eq_ignore_ascii_case("message");
         if (whole_files || messages) && about.compression_format != "zstd" {
             let what = format!("compression `{}`; zstd is read", about.compression_format);
             return Err(Error::Unsupported { path: name, what });
         }
-        if about.relative_file_paths.is_empty() {
-            return Err(Error::malformed(&name, "it names no files in relative_file_paths"));
-        }
-        for file in &about.relative_file_paths {
+        for file in &about.files {
             // Old recorders wrote the folder's own name before the file's.
             let base =
                 Path::new(file).file_name().ok_or_else(|| Error::malformed(&name, format!("`{file}` is no file")))?;
@@ -143,11 +128,7 @@ impl Bag {
             let Some(path) = candidates.iter().find(|path| path.is_file()) else {
                 return Err(Error::malformed(
                     &name,
-                    format!(
-                        "it names {}, which is not in the folder ({} storage)",
-                        base.display(),
-                        about.storage_identifier
-                    ),
+                    format!("it names {}, which is not in the folder ({} storage)", base.display(), about.storage),
                 ));
             };
             self.add_file(path, messages)?;

@@ -5,14 +5,18 @@
 //! - [`wire`] reads the fields of messages (CDR of ROS 2, the serialisation of ROS 1); [`messages`] the messages that a
 //!   mapper needs: clouds, images, calibrations, transforms, poses.
 //! - [`Transforms`] answers where a frame was at a time, by interpolation in the tree of `/tf` and `/tf_static`.
-//! - [`BagWriter`] writes MCAP with ROS 2 messages and their schemas.
+//! - [`BagWriter`] writes MCAP with ROS 2 messages and their [`schemas`]; [`compose`] makes the messages.
 //!
 //! Nothing in a file is trusted: lengths are bounded before memory is asked for, checksums are verified, and damage is
 //! an error that names the file and the place.
 
 mod bag;
+pub mod compose;
 mod error;
+mod mcap_writer;
 pub mod messages;
+mod metadata;
+pub mod schemas;
 mod storage;
 mod tf;
 pub mod wire;

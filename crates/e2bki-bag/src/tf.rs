@@ -101,7 +101,18 @@ pub enum Unknown {
         /// How far the nearest one is away, seconds.
         away_s: f64,
     },
+    /// The transforms before and after the time are too far apart to know what was between them.
+    #[error("the transforms of `{frame}` before and after the wanted time are {gap_s:.1} s apart")]
+    Gap {
+        /// The frame.
+        frame: String,
+        /// How far they are apart, seconds.
+        gap_s: f64,
+    },
 }
+
+/// Longest time between two transforms that is bridged, nanoseconds; longer where nothing moved.
+const LONGEST_GAP_NS: u64 = 2_000_000_000;
 
 #[derive(Debug, Default)]
 struct Edge {
@@ -117,26 +128,53 @@ pub struct Transforms {
     edges: BTreeMap<String, Edge>,
     /// How far beyond the first and last transform a time may lie, nanoseconds.
     tolerance: u64,
+    out_of_order: usize,
+    moved_to_other_parents: usize,
 }
 
 impl Transforms {
     /// No transforms yet; times may lie so far beyond the first and the last one, seconds.
     pub fn new(tolerance_s: f64) -> Self {
-        Self { edges: BTreeMap::new(), tolerance: (tolerance_s * 1e9) as u64 }
+        Self { tolerance: (tolerance_s * 1e9) as u64, ..Self::default() }
     }
 
     /// Takes a transform of `/tf`, or of `/tf_static` (`fixed`).
     pub fn add(&mut self, message: TransformMessage, fixed: bool) {
         let edge = self.edges.entry(message.child).or_default();
         if edge.parent != message.parent {
+            self.moved_to_other_parents += usize::from(!edge.parent.is_empty());
             // A frame that was given another parent: what was known of it is of another tree.
             *edge = Edge { parent: message.parent, ..Edge::default() };
         }
         if fixed {
             edge.fixed = Some(message.pose);
         } else {
+            let last = edge.moving.last_key_value().map_or(0, |(stamp, _)| *stamp);
+            self.out_of_order += usize::from(message.stamp < last);
             edge.moving.insert(message.stamp, message.pose);
         }
+    }
+
+    /// Transforms that came after later ones of the same frame: delays, or a clock that jumped back.
+    pub fn out_of_order(&self) -> usize {
+        self.out_of_order
+    }
+
+    /// How often a frame was given another parent; what was known of it before is forgotten.
+    pub fn moved_to_other_parents(&self) -> usize {
+        self.moved_to_other_parents
+    }
+
+    /// Whether any transform between a frame and the root of its tree changes with time.
+    pub fn moves(&self, frame: &str) -> bool {
+        let moving =
+            |name: &&str| self.edges.get(*name).is_some_and(|edge| edge.fixed.is_none() && edge.moving.len() > 1);
+        self.names_to_root(frame).iter().any(moving)
+    }
+
+    /// Whether a transform names the frame.
+    pub fn knows(&self, frame: &str) -> bool {
+        self.edges.contains_key(frame) || self.edges.values().any(|edge| edge.parent == frame)
     }
 
     /// Whether nothing is known.
@@ -174,6 +212,9 @@ impl Transforms {
         let late = |away: u64| Unknown::Time { frame: child.into(), away_s: away as f64 * 1e-9 };
         match (before, after) {
             (Some((a, from)), Some((b, to))) => {
+                if b - a > LONGEST_GAP_NS && from != to {
+                    return Err(Unknown::Gap { frame: child.into(), gap_s: (b - a) as f64 * 1e-9 });
+                }
                 Ok(if a == b { *from } else { interpolate(from, to, (time - a) as f64 / (b - a) as f64) })
             }
             (Some((at, pose)), None) | (None, Some((at, pose))) => {
@@ -186,10 +227,9 @@ impl Transforms {
 
     /// The motion from one frame to another at a time, nanoseconds: `target from source`.
     pub fn look_up(&self, target: &str, source: &str, time: u64) -> Result<Pose, Unknown> {
-        let known = self.frames();
         for frame in [target, source] {
-            if target != source && known.binary_search(&frame).is_err() {
-                return Err(Unknown::Frame { frame: frame.into(), known: known.join(", ") });
+            if target != source && !self.knows(frame) {
+                return Err(Unknown::Frame { frame: frame.into(), known: self.frames().join(", ") });
             }
         }
         // Only what lies between the two frames matters: a late transform above both is no obstacle.
@@ -258,6 +298,10 @@ mod tests {
         assert!(tree.look_up("odom", "lidar", 2_040_000_000).is_ok());
         assert!(matches!(tree.look_up("odom", "lidar", 2_100_000_000), Err(Unknown::Time { .. })));
         assert!(matches!(tree.look_up("map", "lidar", 0), Err(Unknown::Frame { .. })));
+        tree.add(at(5_000_000_000, "odom", "base", 1.0, 9.0), false);
+        assert!(matches!(tree.look_up("odom", "lidar", 3_000_000_000), Err(Unknown::Gap { .. })));
+        tree.add(at(1_500_000_000, "odom", "base", 0.5, 3.0), false);
+        assert_eq!((tree.out_of_order(), tree.moves("lidar"), tree.moves("odom")), (2, true, false));
         tree.add(at(0, "elsewhere", "other", 0.0, 0.0), true);
         assert!(matches!(tree.look_up("other", "lidar", 0), Err(Unknown::Unconnected(..))));
         assert_eq!(tree.root_of("lidar"), "odom");

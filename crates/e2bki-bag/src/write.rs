@@ -6,6 +6,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::mcap_writer::McapWriter;
 
 /// Type of a message, with its definition as MCAP wants it: the text of the `.msg` file and of those that it uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,13 @@ impl Fields {
     /// A byte.
     pub fn u8(&mut self, value: u8) -> &mut Self {
         self.0.push(value);
+        self
+    }
+
+    /// A short whole number.
+    pub fn u16(&mut self, value: u16) -> &mut Self {
+        self.align(2);
+        self.0.extend(value.to_le_bytes());
         self
     }
 
@@ -96,7 +104,7 @@ impl Fields {
 /// An MCAP file being written.
 pub struct BagWriter {
     path: PathBuf,
-    writer: mcap::Writer<BufWriter<File>>,
+    writer: McapWriter<BufWriter<File>>,
     channels: BTreeMap<String, (u16, u32)>,
 }
 
@@ -115,41 +123,24 @@ impl BagWriter {
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = File::create(path).map_err(Error::io("create", path))?;
-        let writer = mcap::WriteOptions::new()
-            .profile("ros2")
-            .library("e2bki")
-            .compression(Some(mcap::Compression::Zstd))
-            .chunk_size(Some(4 << 20))
-            .create(BufWriter::new(file))
-            .map_err(|e| failed(path, &e))?;
+        let writer = McapWriter::new(BufWriter::new(file)).map_err(Error::io("write", path))?;
         Ok(Self { path: path.into(), writer, channels: BTreeMap::new() })
     }
 
     /// Writes a message of a topic; `latched` counts when the topic is new.
     pub fn write(&mut self, topic: &str, schema: Schema, latched: bool, time: u64, message: &[u8]) -> Result<()> {
-        let path = self.path.clone();
-        let fail = |e: mcap::McapError| failed(&path, &e);
         if !self.channels.contains_key(topic) {
-            let id = self.writer.add_schema(schema.name, "ros2msg", schema.text.as_bytes()).map_err(fail)?;
-            let about = BTreeMap::from([("offered_qos_profiles".to_string(), qos(latched))]);
-            let channel = self.writer.add_channel(id, topic, "cdr", &about).map_err(fail)?;
-            self.channels.insert(topic.into(), (channel, 0));
+            let channel = self.writer.channel(topic, (schema.name, schema.text), &qos(latched));
+            self.channels.insert(topic.into(), (channel.map_err(Error::io("write", &self.path))?, 0));
         }
-        let Some((channel_id, sequence)) = self.channels.get_mut(topic) else { return Ok(()) };
+        let Some((channel, sequence)) = self.channels.get_mut(topic) else { return Ok(()) };
         *sequence += 1;
-        let header = mcap::records::MessageHeader {
-            channel_id: *channel_id,
-            sequence: *sequence,
-            log_time: time,
-            publish_time: time,
-        };
-        self.writer.write_to_known_channel(&header, message).map_err(fail)
+        self.writer.message(*channel, *sequence, time, message).map_err(Error::io("write", &self.path))
     }
 
     /// Ends the file: without its last records it can be read only from the front.
-    pub fn finish(mut self) -> Result<()> {
-        self.writer.finish().map_err(|e| failed(&self.path, &e))?;
-        Ok(())
+    pub fn finish(self) -> Result<()> {
+        self.writer.finish().map_err(Error::io("write", &self.path))
     }
 }
 
@@ -157,8 +148,4 @@ impl std::fmt::Debug for BagWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("BagWriter").field("path", &self.path).field("topics", &self.channels.len()).finish()
     }
-}
-
-fn failed(path: &Path, error: &mcap::McapError) -> Error {
-    Error::Io { action: "write", path: path.into(), source: std::io::Error::other(error.to_string()) }
 }

@@ -10,9 +10,9 @@ use e2bki_data::{ClassTable, Dataset, GroundTruth, OpenOptions, SemanticsSource}
 /// The dataset, the part of it to read, and how to read it.
 #[derive(Args, Clone)]
 pub(crate) struct DataArguments {
-    /// Folder of the dataset (or of one sequence)
+    /// Folder of the dataset (or of one sequence), or a recording: .mcap, rosbag2 folder, .db3 or ROS 1 .bag
     pub(crate) dir: PathBuf,
-    /// Layout: rellis3d, kitti360, semantickitti, folder or pandaset [default: detected]
+    /// Layout: rellis3d, kitti360, semantickitti, folder, pandaset or bag [default: detected]
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
     /// Sequence [default: the first]
@@ -33,12 +33,22 @@ pub(crate) struct DataArguments {
     /// Drop points outside the camera image, whatever the source of the semantics
     #[arg(long)]
     only_in_image: bool,
-    /// Do not compensate the motion during a LiDAR revolution (KITTI-360)
+    /// Do not compensate the motion during a LiDAR revolution (KITTI-360, clouds whose points have times)
     #[arg(long)]
     no_deskew: bool,
     /// Ignore lens distortion
     #[arg(long)]
     no_distortion: bool,
+    /// Recordings: topic of the clouds [default: the one with the most data]
+    #[arg(long, value_name = "TOPIC")]
+    topic: Option<String>,
+    /// Recordings: topic of the camera images [default: the first, with its camera_info]
+    #[arg(long, value_name = "TOPIC")]
+    image: Option<String>,
+    /// Recordings: poses from tf, tf:FRAME, a topic (Odometry, PoseStamped, Path), a file (TUM, KITTI), or none for a
+    /// sensor that stands still [default: tf, else a topic]
+    #[arg(long, value_name = "TOPIC|FILE")]
+    poses: Option<String>,
 }
 
 impl DataArguments {
@@ -60,6 +70,9 @@ impl DataArguments {
             occlusion_window: self.occlusion,
             deskew: self.no_deskew.then_some(false),
             no_distortion: self.no_distortion,
+            topic: self.topic.clone(),
+            image_topic: self.image.clone(),
+            poses: self.poses.clone(),
             pictures: false,
         })
     }

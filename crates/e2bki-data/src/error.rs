@@ -43,6 +43,18 @@ pub enum DataError {
     Library(#[from] e2bki::Error),
 }
 
+impl From<e2bki_bag::Error> for DataError {
+    fn from(error: e2bki_bag::Error) -> Self {
+        match error {
+            e2bki_bag::Error::Io { action, path, source } => Self::Io { action, path, source },
+            e2bki_bag::Error::Malformed { path, what } | e2bki_bag::Error::Unsupported { path, what } => {
+                Flaw::new(what).of(&path)
+            }
+            other => Self::Missing(other.to_string()),
+        }
+    }
+}
+
 /// What is wrong with the bytes of a file; parsers do not know its name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{what}", line.map_or(String::new(), |n| format!("line {n}: ")))]

@@ -23,6 +23,7 @@ mod classes;
 mod dataset;
 mod error;
 mod files;
+mod item;
 mod layout;
 pub mod parse;
 
@@ -33,4 +34,5 @@ pub use dataset::{
     ReadCounts, SemanticsSource, Skipped, ValueKind, read_ahead,
 };
 pub use error::{DataError, Flaw, Result};
+pub use item::{Item, Message};
 pub use layout::{Format, Split};

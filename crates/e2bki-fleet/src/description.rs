@@ -121,12 +121,17 @@ pub(crate) fn common(config: &Config) -> Config {
     config.clone().with(|c| {
         c.run.threads = default.run.threads;
         c.views.live_voxels = false;
+        c.views.update = default.views.update;
     })
 }
 
 fn check_config(config: &Config) -> Result<()> {
     if let Some(reason) = config.not_a_sum() {
         return Err(Error::Refused(format!("maps of a fleet must be sums, to be put together in any order: {reason}")));
+    }
+    if config.free_space.enabled {
+        let what = "`free_space.enabled` is true: runs of a fleet do not keep what their beams passed through by tile yet";
+        return Err(Error::Refused(what.into()));
     }
     let cells = f64::from(e2bki_store::TILE_M) / config.clustering.cell_size;
     if cells.fract() != 0.0 {

@@ -940,7 +940,7 @@ class Dataset:
         cls,
         path: _Path,
         *,
-        format: Literal["rellis3d", "kitti360", "semantickitti", "folder", "pandaset"] | None = None,
+        format: Literal["rellis3d", "kitti360", "semantickitti", "folder", "pandaset", "bag"] | None = None,
         sequence: str | None = None,
         split: str | None = None,
         classes: str | PathLike[str] | _Classes | None = None,
@@ -952,6 +952,9 @@ class Dataset:
         deskew: bool | None = None,
         no_distortion: bool = False,
         pictures: bool = False,
+        topic: str | None = None,
+        image_topic: str | None = None,
+        poses: str | None = None,
     ) -> Dataset: ...
     def frames(
         self, *, start: int | None = None, stop: int | None = None, every: int = 1, ahead: int = 2

@@ -26,7 +26,22 @@ impl Number {
         all.get(usize::from(code).checked_sub(1)?).copied()
     }
 
-    fn size(self) -> usize {
+    /// The number by which messages name it.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::I8 => 1,
+            Self::U8 => 2,
+            Self::I16 => 3,
+            Self::U16 => 4,
+            Self::I32 => 5,
+            Self::U32 => 6,
+            Self::F32 => 7,
+            Self::F64 => 8,
+        }
+    }
+
+    /// Bytes of one.
+    pub fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
             Self::I16 | Self::U16 => 2,

@@ -3,6 +3,9 @@
 use super::Header;
 use crate::wire::{Broken, Read, Reader, Wire};
 
+/// Most channels of an image of numbers.
+const MOST_CHANNELS: usize = 4096;
+
 /// An image as it was sent; bytes are borrowed from the message.
 #[derive(Debug, Clone)]
 pub struct Image<'a> {
@@ -57,6 +60,25 @@ impl<'a> Image<'a> {
             "mono8" | "8UC1" => pick(1, [0, 0, 0]),
             other => Err(Broken(format!("encoding `{other}`; rgb8, bgr8, rgba8, bgra8 and mono8 are read as colours"))),
         }
+    }
+
+    /// Channels of an image of single-precision numbers, `32FC1`, `32FC20`, …; nothing for other encodings.
+    pub fn float_channels(&self) -> Option<usize> {
+        let count = self.encoding.strip_prefix("32FC")?;
+        count.parse().ok().filter(|count| (1..=MOST_CHANNELS).contains(count))
+    }
+
+    /// The numbers of every pixel, all channels of a pixel together.
+    pub fn floats(&self) -> Read<Vec<f32>> {
+        let channels = self.float_channels().ok_or_else(|| {
+            Broken(format!("encoding `{}`; 32FC1 to 32FC{MOST_CHANNELS} are read as values of classes", self.encoding))
+        })?;
+        let big = self.big_endian;
+        let number = move |word: &[u8]| {
+            let word = [word[0], word[1], word[2], word[3]];
+            if big { f32::from_be_bytes(word) } else { f32::from_le_bytes(word) }
+        };
+        Ok(self.rows(4 * channels)?.flat_map(|row| row.chunks_exact(4).map(number)).collect())
     }
 
     /// Label ids of every pixel.

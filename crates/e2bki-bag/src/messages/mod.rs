@@ -3,11 +3,13 @@
 mod camera_info;
 mod cloud;
 mod image;
+mod label_info;
 mod poses;
 
 pub use camera_info::CameraInfo;
 pub use cloud::{Cloud, CloudFields, Field, Number};
 pub use image::{CompressedImage, Image};
+pub use label_info::label_info;
 pub use poses::{Stamped, TransformMessage, odometry, path, pose, pose_with_covariance, transforms};
 
 use crate::wire::{Read, Reader, Wire};
@@ -19,6 +21,11 @@ pub struct Header<'a> {
     pub stamp: u64,
     /// Name of the coordinate frame, without a leading slash.
     pub frame: &'a str,
+}
+
+/// The header of a message that begins with one.
+pub fn header(wire: Wire, message: &[u8]) -> Read<Header<'_>> {
+    Header::read(&mut Reader::new(wire, message)?)
 }
 
 impl<'a> Header<'a> {

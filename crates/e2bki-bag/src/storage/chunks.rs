@@ -82,12 +82,18 @@ impl Bytes {
 }
 
 /// A file of chunks.
-#[derive(Debug)]
 pub(crate) struct Chunks {
     path: PathBuf,
     pub(crate) bytes: Bytes,
     pub(crate) chunks: Vec<Chunk>,
     latest: Mutex<VecDeque<(u64, Arc<Vec<u8>>)>>,
+}
+
+impl std::fmt::Debug for Chunks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Megabytes of messages would help nobody.
+        f.debug_struct("Chunks").field("path", &self.path).field("chunks", &self.chunks.len()).finish_non_exhaustive()
+    }
 }
 
 impl Chunks {
@@ -131,8 +137,7 @@ impl Chunks {
             Compression::None => stored,
             Compression::Zstd => decompress_zstd(&stored, chunk.size).map_err(bad)?,
             Compression::Lz4 => {
-                let decoder = lz4::Decoder::new(stored.as_slice()).map_err(|e| bad(format!("not LZ4: {e}")))?;
-                bounded(decoder, chunk.size).map_err(bad)?
+                bounded(lz4_flex::frame::FrameDecoder::new(stored.as_slice()), chunk.size).map_err(bad)?
             }
             Compression::Bz2 => bounded(bzip2::read::BzDecoder::new(stored.as_slice()), chunk.size).map_err(bad)?,
         };
@@ -147,9 +152,23 @@ impl Chunks {
 }
 
 /// Decompresses to at most so many bytes.
+#[cfg(feature = "zstd")]
 pub(crate) fn decompress_zstd(stored: &[u8], most: u64) -> std::result::Result<Vec<u8>, String> {
     let decoder = zstd::stream::read::Decoder::new(stored).map_err(|e| format!("not Zstandard: {e}"))?;
     bounded(decoder, most)
+}
+
+/// Decompresses to at most so many bytes.
+#[cfg(not(feature = "zstd"))]
+pub(crate) fn decompress_zstd(mut stored: &[u8], most: u64) -> std::result::Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    // A file may be several frames, one after the other.
+    while !stored.is_empty() {
+        let decoder =
+            ruzstd::decoding::StreamingDecoder::new(&mut stored).map_err(|e| format!("not Zstandard: {e}"))?;
+        bytes.extend(bounded(decoder, most - bytes.len() as u64)?);
+    }
+    Ok(bytes)
 }
 
 /// Reads a stream to its end, which must come after at most so many bytes. Memory grows with what really comes.

@@ -62,14 +62,17 @@ pub(crate) fn open(path: &Path, zstd: bool) -> Result<Contents> {
     }
     let (mut messages, mut rows_of) = (Vec::new(), Vec::new());
     {
-        let mut query =
-            connection.prepare("SELECT id, topic_id, timestamp FROM messages ORDER BY timestamp, id").map_err(bad)?;
+        let mut query = connection
+            .prepare("SELECT id, topic_id, timestamp, length(data) FROM messages ORDER BY timestamp, id")
+            .map_err(bad)?;
         let mut rows = query.query([]).map_err(bad)?;
         while let Some(row) = rows.next().map_err(bad)? {
             let (id, topic, time): (i64, i64, i64) =
                 (row.get(0).map_err(bad)?, row.get(1).map_err(bad)?, row.get(2).map_err(bad)?);
             let Some(channel) = ids.iter().position(|known| *known == topic) else { continue };
-            let place = Place { chunk: rows_of.len() as u64, start: 0, len: 0 };
+            let stored: i64 = row.get(3).map_err(bad)?;
+            let len = u32::try_from(stored).unwrap_or(u32::MAX);
+            let place = Place { chunk: rows_of.len() as u64, start: 0, len };
             messages.push(Found { channel: channel as u32, time: time.max(0) as u64, place });
             rows_of.push(id);
         }

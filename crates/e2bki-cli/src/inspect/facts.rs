@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use e2bki_data::camera::Projected;
-use e2bki_data::{Dataset, LoadedFrame, OwnedSemantics, VOID, alignment, parse};
+use e2bki_data::{Dataset, LoadedFrame, OwnedSemantics, VOID, alignment};
 use serde_json::{Value, json};
 
 /// Measurements on a frame.
@@ -28,10 +28,9 @@ pub(crate) struct Facts {
 impl Facts {
     pub(crate) fn gather(dataset: &Dataset, index: usize) -> Result<Self> {
         let frame = dataset.load(index)?;
-        let image_size = frame.image.as_ref().map(|path| {
-            let bytes = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let image_size = frame.image.as_ref().map(|image| {
             // Decoded as a whole, so that a damaged picture is noticed.
-            let picture = parse::picture(&bytes).map_err(|flaw| format!("{}: {flaw}", path.display()))?;
+            let picture = image.picture().map_err(|error| error.to_string())?;
             Ok([picture.width() as usize, picture.height() as usize])
         });
         let camera = dataset.camera().ok();

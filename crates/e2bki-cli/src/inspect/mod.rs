@@ -19,7 +19,8 @@ use facts::Facts;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki inspect rellis3d --frame 104\n  \
     e2bki inspect kitti360 --semantics labels:espnetv2_pred --overlay look.png\n  \
-    e2bki inspect my-drive --json -\n\n\
+    e2bki inspect my-drive --json -\n  \
+    e2bki inspect drive.mcap --topic /ouster/points --poses /odom\n\n\
     Ends with code 1 if something looks wrong. The picture shows the points over the camera image in the colours of\n\
     their classes (by distance where no classes are known), or from above where there is no camera.")]
 pub(crate) struct Options {
@@ -79,14 +80,23 @@ fn open(options: &Options) -> Result<(Dataset, Option<String>)> {
         Some(semantics) => semantics.parse()?,
         None => SemanticsSource::Nothing,
     };
-    let with = |truth| options.data.open(&options.data.options(semantics.clone(), truth)?);
-    match with(GroundTruth::Auto) {
-        Ok(dataset) => Ok((dataset, None)),
-        Err(why) => match with(GroundTruth::Off) {
-            Ok(dataset) => Ok((dataset, Some(format!("the labels cannot be used: {why:#}")))),
-            Err(_) => Err(why),
-        },
+    let with = |truth, still: bool| {
+        let mut open = options.data.options(semantics.clone(), truth)?;
+        if still {
+            open.poses.get_or_insert_with(|| "none".into());
+        }
+        options.data.open(&open)
+    };
+    let why = match with(GroundTruth::Auto, false) {
+        Ok(dataset) => return Ok((dataset, None)),
+        Err(why) => why,
+    };
+    if let Ok(dataset) = with(GroundTruth::Off, false) {
+        return Ok((dataset, Some(format!("the labels cannot be used: {why:#}"))));
     }
+    // A recording without poses can be looked at, though not mapped.
+    let still = with(GroundTruth::Auto, true).or_else(|_| with(GroundTruth::Off, true));
+    still.map(|dataset| (dataset, Some(format!("{why:#}")))).map_err(|_| why)
 }
 
 /// The frame asked for, or the first with an image and labels, or the first.

@@ -1,6 +1,6 @@
 //! The picture: points over the camera image, or from above.
 
-use e2bki_data::{Dataset, VOID, parse};
+use e2bki_data::{Dataset, VOID};
 use image::{Rgb, RgbImage};
 
 use super::facts::Facts;
@@ -39,10 +39,7 @@ pub(crate) fn draw(dataset: &Dataset, facts: &Facts) -> RgbImage {
 
 /// The camera image, darkened a little; plain where there is none of that size.
 fn background(facts: &Facts, width: u32, height: u32) -> RgbImage {
-    let read = || {
-        let bytes = std::fs::read(facts.frame.image.as_ref()?).ok()?;
-        parse::picture(&bytes).ok().filter(|p| p.width() == width && p.height() == height)
-    };
+    let read = || facts.frame.image.as_ref()?.picture().ok().filter(|p| p.width() == width && p.height() == height);
     match read() {
         Some(mut picture) => {
             picture.pixels_mut().for_each(|p| p.0 = p.0.map(|v| (u16::from(v) * 3 / 5) as u8));

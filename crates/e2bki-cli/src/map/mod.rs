@@ -5,6 +5,7 @@ mod html;
 mod keep;
 pub(crate) mod live;
 mod method;
+mod record;
 mod report;
 mod source;
 mod submaps;
@@ -46,12 +47,16 @@ const AHEAD: usize = 3;
     e2bki map kitti360 --view --beside s-bki\n  \
     e2bki map kitti360 --rerun kitti360.rrd\n  \
     e2bki map drive --semantics ground-truth --method s-bki --resolution 0.1\n  \
+    e2bki map drive.mcap --classes urban11 --semantics labels:/segmentation/labels -o map.e2bki\n  \
+    e2bki map drive.mcap --record map.mcap --record-every 50\n  \
     e2bki map sim:urban -o town.e2bki --memory 500MB --save-every 1000 --view\n\n\
     Sources of semantics: ground-truth (labels of points, else of pixels), ground-truth-2d, ground-truth-3d,\n\
     labels:FOLDER (.label, .npy or .png), logits:FOLDER, evidential-logits:FOLDER, evidence:FOLDER, dirichlet:FOLDER,\n\
     probabilities:FOLDER (.npy of points×channels or channels×height×width, or …_CxHxW_f16.bin). FOLDER is a path, or\n\
     the name of a folder in the sequence or the dataset. In builds with the feature `segment` also a network that looks\n\
-    at the images: model.onnx (described by model.toml beside it), or our own network.safetensors.\n\n\
+    at the images: model.onnx (described by model.toml beside it), or our own network.safetensors. In recordings FOLDER may be a\n\
+    topic: labels:/TOPIC of PointCloud2 or Image, logits:/TOPIC and the like of Image with encoding 32FCn; ground-truth is the field\n\
+    `label` of the clouds, or a topic of label images.\n\n\
     sim:urban and sim:offroad are simulated drives; they go on until --frames or Ctrl-C ends them.\n\n\
     Ctrl-C, SIGTERM and SIGHUP stop after the frame and keep the map (exit code 1); a second one ends at once.\n\n\
     A plain folder holds frames/*.bin|pcd|ply|npy|las, poses.txt (KITTI, TUM, or with frame numbers) and e2bki.toml\n\
@@ -106,6 +111,13 @@ pub(crate) struct Options {
     /// Write a report: one HTML file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// Record the map as ROS 2 messages in an MCAP file: clouds of voxels and primitives with class, p and u, occupancy
+    /// grid, grid_map layers, ellipsoids, transforms, diagnostics
+    #[arg(long, value_name = "FILE.mcap")]
+    record: Option<PathBuf>,
+    /// Record the whole map after every N frames too, not only at the end
+    #[arg(long, value_name = "N", requires = "record", value_parser = clap::value_parser!(u64).range(1..))]
+    record_every: Option<u64>,
     /// Show the map in the browser: while it is built (e2bki alone), and afterwards
     #[arg(long)]
     view: bool,
@@ -189,7 +201,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(path) = &options.out {
         write::check(path, options.memory.is_some())?;
     }
-    outputs::check_files([&options.json, &options.report])?;
+    outputs::check_files([&options.json, &options.report, &options.record])?;
     let lock = options.out.as_ref().map(WriteLock::of_file).transpose()?;
     let ids = options.frames.as_deref().map(range).transpose()?;
     let dataset = options.source()?;
@@ -230,6 +242,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         _ if options.serve.rerun.is_some() => bail!("--rerun shows the primitives of E2-BKI; leave --method out"),
         _ => None,
     };
+    if options.record.is_some() && map.primitives().is_none() {
+        bail!("--record writes the primitives of E2-BKI; leave --method out");
+    }
+    let mut recorder = match &options.record {
+        Some(path) => Some(record::Recorder::create(path, options.record_every)?),
+        None => None,
+    };
     let mut trajectory = Vec::new();
     let mut account = Account::new(chosen.len());
     let bar = report::bar(chosen.len());
@@ -264,6 +283,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         if let (Some(live), Some(map)) = (&mut live, map.primitives()) {
             live.frame(map, &frame.frame());
         }
+        if let (Some(recorder), Some(map)) = (&mut recorder, map.primitives()) {
+            recorder.frame(map, &frame, &report)?;
+        }
         if let Some(beside) = &mut beside {
             beside.insert(&frame.frame())?;
         }
@@ -282,6 +304,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     account.elapsed = start.elapsed();
     bar.finish_and_clear();
     drop(frames);
+    let recorded = match (recorder, map.primitives()) {
+        (Some(recorder), Some(map)) => Some(recorder.finish(map)?),
+        _ => None,
+    };
     if let Some(reason) = stopped {
         return Err(keeper.stopped(&mut map, &dataset, (&chosen, account.mapped()), reason));
     }
@@ -290,6 +316,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let written = keeper.write(&mut map)?;
     account.print(&dataset, &map, &options.method)?;
     if let Some(path) = written {
+        table::line(&format!("wrote {}", path.display()))?;
+    }
+    if let Some(path) = recorded {
         table::line(&format!("wrote {}", path.display()))?;
     }
     if let Some(path) = &options.report {

@@ -2,12 +2,16 @@
 
 mod brown;
 mod deskew;
+mod lens;
 mod occlusion;
 mod pinhole;
 mod sample;
+mod timed;
 
 pub use brown::Brown;
 pub use deskew::Deskew;
+pub use lens::{Fisheye, Lens};
 pub use occlusion::visible;
 pub use pinhole::{Camera, MAX_PIXELS, MAX_SIDE, Projected, check_size};
 pub use sample::Sampler;
+pub use timed::TimedMotion;

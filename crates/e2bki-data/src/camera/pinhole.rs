@@ -2,7 +2,7 @@
 
 use e2bki::Pose;
 
-use super::brown::Brown;
+use super::lens::Lens;
 use crate::error::Flaw;
 use crate::parse::rigid;
 
@@ -34,7 +34,7 @@ pub struct Camera {
     /// Principal point, pixels.
     pub center: [f64; 2],
     /// The lens.
-    pub lens: Brown,
+    pub lens: Lens,
     /// Sensor to camera.
     pub camera_from_sensor: Pose,
     /// Image coordinate of a pixel's centre less its index: 0.5 where the makers take the floor, 0 where they round.
@@ -72,7 +72,7 @@ impl Camera {
             size,
             focal: [fx, fy],
             center: [cx, cy],
-            lens: Brown::default(),
+            lens: Lens::default(),
             camera_from_sensor,
             pixel_center: 0.0,
         })

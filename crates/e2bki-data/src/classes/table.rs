@@ -22,6 +22,9 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("semantickitti19", include_str!("semantickitti19.toml")),
 ];
 
+/// Name of the ids that a recording itself explains.
+const RECORDED: &str = "recorded";
+
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -156,6 +159,27 @@ impl ClassTable {
     /// A table whose label ids are the classes themselves.
     pub fn plain(classes: ClassSet) -> Self {
         Self { name: "plain".into(), classes, spaces: BTreeMap::new() }
+    }
+
+    /// The table of ids with names, and the name of these ids. Names of a table that comes with the program, in its
+    /// order, are that table; others become classes in the order of their ids.
+    pub(crate) fn of_ids(names: &[(u16, String)]) -> Result<(Self, &'static str)> {
+        let mut sorted: Vec<&(u16, String)> = names.iter().collect();
+        sorted.sort();
+        let in_order = sorted.iter().enumerate().all(|(i, (id, _))| usize::from(*id) == i);
+        for known in Self::built_in_names() {
+            let table = Self::open(known)?;
+            if in_order && table.classes().names().iter().eq(sorted.iter().map(|(_, name)| name)) {
+                return Ok((table, "classes"));
+            }
+        }
+        let classes = ClassSet::from_names(sorted.iter().map(|(_, name)| name.clone()))?;
+        let ids: BTreeMap<u32, u32> = sorted.iter().zip(0..).map(|((id, _), class)| (u32::from(*id), class)).collect();
+        if ids.len() != sorted.len() {
+            return Err(DataError::Classes { name: "LabelInfo".into(), what: "an id has two names".into() });
+        }
+        let spaces = BTreeMap::from([(RECORDED.to_string(), ids)]);
+        Ok((Self { name: RECORDED.into(), classes, spaces }, RECORDED))
     }
 
     /// Its name.

@@ -1,11 +1,10 @@
-//! A point cloud file of any known format.
-
-use std::path::Path;
+//! A point cloud of any known format: a file, or a message of a recording.
 
 use e2bki::Pose;
 
 use crate::error::{Flaw, Result};
 use crate::files;
+use crate::item::Item;
 use crate::parse;
 
 /// How a dataset's clouds are stored.
@@ -28,16 +27,26 @@ impl CloudForm {
 pub(crate) struct Cloud {
     pub(crate) points: Vec<[f32; 3]>,
     pub(crate) labels: Option<Vec<u32>>,
+    /// When each point was measured, seconds after the stamp.
+    pub(crate) times: Option<Vec<f32>>,
 }
 
-pub(crate) fn read(path: &Path, form: &CloudForm, world_from_sensor: &Pose) -> Result<Cloud> {
+pub(crate) fn read(item: &Item, form: &CloudForm, world_from_sensor: &Pose) -> Result<Cloud> {
+    let path = match item {
+        Item::File(path) => path,
+        Item::Message(message) => {
+            let data = message.read()?;
+            let fields = message.cloud(&data)?.decode().map_err(|e| message.flaw(e))?;
+            return Ok(Cloud { points: fields.points, labels: fields.labels, times: fields.times });
+        }
+    };
     let bytes = files::bytes(path)?;
     let flaw = |flaw: Flaw| flaw.of(path);
     let (points, labels) = match files::extension(path).to_ascii_lowercase().as_str() {
         "bin" => {
             let points = parse::points(&bytes, form.bin_fields).map_err(flaw)?;
             if !form.world && form.scale == 1.0 {
-                return Ok(Cloud { points, labels: None });
+                return Ok(Cloud { points, labels: None, times: None });
             }
             (points.into_iter().map(|p| p.map(f64::from)).collect(), None)
         }
@@ -53,7 +62,7 @@ pub(crate) fn read(path: &Path, form: &CloudForm, world_from_sensor: &Pose) -> R
         let zero = p == [0.0; 3];
         (if form.world && !zero { sensor_from_world.apply(p) } else { p }).map(|v| v as f32)
     };
-    Ok(Cloud { points: points.into_iter().map(place).collect(), labels })
+    Ok(Cloud { points: points.into_iter().map(place).collect(), labels, times: None })
 }
 
 type Points = Vec<[f64; 3]>;

@@ -1,11 +1,11 @@
 //! A frame that was read: owned arrays that lend themselves to the mapper.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use e2bki::{Frame, LogitKind, Pose, Semantics};
 
 use crate::camera::Projected;
+use crate::item::Item;
 
 /// Semantics with owned arrays.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,6 +95,8 @@ pub struct LoadedFrame {
     pub index: usize,
     /// Number of the frame in the dataset.
     pub id: u64,
+    /// Time of the scan, nanoseconds since 1970, where it comes from a recording.
+    pub stamp_ns: Option<u64>,
     /// Name of its files.
     pub name: String,
     /// Points in sensor coordinates, metres; returns only.
@@ -110,7 +112,7 @@ pub struct LoadedFrame {
     /// Place of each point in the image, where the camera was needed; nothing for points outside of it.
     pub projected: Option<Vec<Option<Projected>>>,
     /// The camera image of the frame.
-    pub image: Option<PathBuf>,
+    pub image: Option<Item>,
     /// The camera image itself, if asked for.
     pub picture: Option<image::RgbImage>,
     /// Counts of the slots of the file.

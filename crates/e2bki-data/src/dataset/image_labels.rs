@@ -5,8 +5,6 @@ use image::RgbImage;
 use super::open::Dataset;
 use crate::classes::VOID;
 use crate::error::{Flaw, Result};
-use crate::files;
-use crate::parse;
 
 /// An image and the class of each of its pixels, row by row; [`VOID`] for none.
 #[derive(Debug, Clone)]
@@ -23,12 +21,12 @@ impl Dataset {
         let entry = self.entry(index)?;
         let (Some(image), Some(labels)) = (&entry.image, &entry.image_labels) else { return Ok(None) };
         let remap = self.table().remap(self.ids())?;
-        let picture = files::parse(image, parse::picture)?;
-        let ids = files::parse(labels, parse::label_image)?;
+        let picture = image.picture()?;
+        let ids = labels.label_image()?;
         let size = [picture.width() as usize, picture.height() as usize];
         if size != [ids.width, ids.height] {
             let what = format!("it is {}×{}, but the image is {}×{}", ids.width, ids.height, size[0], size[1]);
-            return Err(Flaw::new(what).of(labels));
+            return Err(labels.flaw(Flaw::new(what)));
         }
         let count = self.classes().len() as u32;
         let class = |id: &u16| Some(remap.class(u32::from(*id))).filter(|c| *c < count).unwrap_or(VOID);

@@ -1,6 +1,5 @@
 //! Loading a frame: scan, projection, semantics, ground truth.
 
-use std::path::Path;
 use std::time::Instant;
 
 use super::cloud::{self, Cloud};
@@ -9,10 +8,11 @@ use super::frame::{LoadedFrame, OwnedSemantics, ReadCounts};
 use super::open::Dataset;
 use super::options::{ImageSemantics, ValueKind};
 use super::source::{Source, no_shape};
-use crate::camera::{Projected, Sampler, visible};
+use crate::camera::{Deskew, Projected, Sampler, TimedMotion, visible};
 use crate::classes::{Remap, VOID};
 use crate::error::{Flaw, Result};
 use crate::files;
+use crate::item::Item;
 use crate::layout::Entry;
 use crate::parse::{self, Grid, LabelImage};
 
@@ -66,12 +66,13 @@ impl Dataset {
             None => None,
         };
         let picture = match &entry.image {
-            Some(path) if self.options.pictures => Some(files::parse(path, parse::picture)?),
+            Some(image) if self.options.pictures => Some(image.picture()?),
             _ => None,
         };
         Ok(LoadedFrame {
             index,
             id: entry.id,
+            stamp_ns: self.layout.recording.as_ref().and_then(|recording| recording.stamp(entry)),
             name: entry.name.to_string_lossy().into_owned(),
             points: returns.points,
             slots: returns.slots,
@@ -87,7 +88,7 @@ impl Dataset {
     }
 
     fn returns(&self, scan: &Cloud, entry: &Entry, counts: &mut ReadCounts) -> Returns {
-        let deskew = entry.deskew.filter(|_| self.options.deskew.unwrap_or(true));
+        let undo = self.undo(scan, entry);
         let mut points = Vec::with_capacity(scan.points.len());
         let mut slots = Vec::with_capacity(scan.points.len());
         for (slot, point) in scan.points.iter().enumerate() {
@@ -96,11 +97,23 @@ impl Dataset {
             } else if *point == [0.0; 3] {
                 counts.no_return += 1;
             } else {
-                points.push(deskew.map_or(*point, |deskew| deskew.apply(*point)));
+                points.push(undo.apply(slot, *point));
                 slots.push(slot as u32);
             }
         }
         Returns { points, slots, projected: None }
+    }
+
+    /// How the motion during the scan is undone.
+    fn undo<'a>(&self, scan: &'a Cloud, entry: &Entry) -> Undo<'a> {
+        if !self.options.deskew.unwrap_or(true) {
+            return Undo::Nothing;
+        }
+        let timed = || {
+            let (recording, times) = (self.layout.recording.as_ref()?, scan.times.as_ref()?);
+            Some(Undo::Timed(recording.motion_of(entry, times)?, times))
+        };
+        entry.deskew.map(Undo::Turn).or_else(timed).unwrap_or(Undo::Nothing)
     }
 
     /// Finds the points in the image, and leaves out those outside or hidden if the semantics come from there.
@@ -231,26 +244,43 @@ impl Dataset {
     }
 
     /// A label image, which must be of the camera's size.
-    fn label_image(&self, path: &Path) -> Result<LabelImage> {
-        let image = files::parse(path, parse::label_image)?;
-        self.check_size(path, "label image", [image.width, image.height])?;
+    fn label_image(&self, item: &Item) -> Result<LabelImage> {
+        let image = item.label_image()?;
+        self.check_size(item, "label image", [image.width, image.height])?;
         Ok(image)
     }
 
     /// Output of the network for an image, which must have the camera's size.
-    fn looked_at(&self, network: &dyn ImageSemantics, path: &Path) -> Result<Grid> {
-        let picture = files::parse(path, parse::picture)?;
-        self.check_size(path, "image", [picture.width() as usize, picture.height() as usize])?;
-        network.look(&picture).map_err(|what| Flaw::new(what).of(path))
+    fn looked_at(&self, network: &dyn ImageSemantics, item: &Item) -> Result<Grid> {
+        let picture = item.picture()?;
+        self.check_size(item, "image", [picture.width() as usize, picture.height() as usize])?;
+        network.look(&picture).map_err(|what| item.flaw(Flaw::new(what)))
     }
 
-    fn check_size(&self, path: &Path, what: &str, found: [usize; 2]) -> Result<()> {
+    fn check_size(&self, item: &Item, what: &str, found: [usize; 2]) -> Result<()> {
         let size = self.camera()?.size;
         if found == size {
             return Ok(());
         }
         let [[w, h], [width, height]] = [found, size];
-        Err(Flaw::new(format!("the {what} is {w}×{h}, but the calibration is for {width}×{height}")).of(path))
+        Err(item.flaw(Flaw::new(format!("the {what} is {w}×{h}, but the calibration is for {width}×{height}"))))
+    }
+}
+
+/// How the motion during a scan is undone.
+enum Undo<'a> {
+    Nothing,
+    Turn(Deskew),
+    Timed(TimedMotion, &'a [f32]),
+}
+
+impl Undo<'_> {
+    fn apply(&self, slot: usize, point: [f32; 3]) -> [f32; 3] {
+        match self {
+            Self::Nothing => point,
+            Self::Turn(deskew) => deskew.apply(point),
+            Self::Timed(motion, times) => motion.apply(point, times[slot]),
+        }
     }
 }
 
@@ -261,7 +291,11 @@ enum Values {
 }
 
 impl Values {
-    fn read(path: &Path) -> Result<Self> {
+    fn read(item: &Item) -> Result<Self> {
+        let path = match item {
+            Item::File(path) => path,
+            Item::Message(message) => return Ok(Self::Pixels(message.grid()?)),
+        };
         let bytes = files::bytes(path)?;
         let flaw = |flaw: Flaw| flaw.of(path);
         if files::extension(path) == "bin" {
@@ -280,7 +314,15 @@ impl Values {
 }
 
 /// Labels of points: `.label` files, or integer arrays.
-fn point_labels(path: &Path) -> Result<Vec<u32>> {
+fn point_labels(item: &Item) -> Result<Vec<u32>> {
+    let path = match item {
+        Item::File(path) => path,
+        Item::Message(message) => {
+            let data = message.read()?;
+            let fields = message.cloud(&data)?.decode().map_err(|e| message.flaw(e))?;
+            return fields.labels.ok_or_else(|| message.flaw("its points have no field `label`"));
+        }
+    };
     if files::extension(path) != "npy" {
         // The instance is in the high half.
         return Ok(files::parse(path, parse::labels)?.into_iter().map(|label| label & 0xFFFF).collect());
@@ -294,10 +336,10 @@ fn point_labels(path: &Path) -> Result<Vec<u32>> {
     })
 }
 
-fn check_count(path: &Path, labels: usize, slots: usize) -> Result<()> {
+fn check_count(item: &Item, labels: usize, slots: usize) -> Result<()> {
     if labels == slots {
         return Ok(());
     }
-    Err(Flaw::new(format!("it has {labels} labels, but the scan has {slots} points: they do not belong together"))
-        .of(path))
+    let what = format!("it has {labels} labels, but the scan has {slots} points: they do not belong together");
+    Err(item.flaw(Flaw::new(what)))
 }

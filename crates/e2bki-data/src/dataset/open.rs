@@ -7,7 +7,7 @@ use e2bki::{ClassSet, Pose};
 
 use super::options::OpenOptions;
 use super::source::{self, Source};
-use crate::camera::{Brown, Camera};
+use crate::camera::{Camera, Lens};
 use crate::classes::ClassTable;
 use crate::error::{DataError, Result};
 use crate::layout::{self, Entry, Format, Layout};
@@ -43,7 +43,7 @@ impl Dataset {
             Some(format) => format,
             None => Format::detect(dir)?,
         };
-        if !dir.is_dir() {
+        if !dir.is_dir() && format != Format::Bag {
             return Err(DataError::Missing(format!("{} is not a folder", dir.display())));
         }
         if let Some(window) = options.occlusion_window
@@ -60,7 +60,7 @@ impl Dataset {
         if options.no_distortion
             && let Ok(camera) = &mut layout.camera
         {
-            camera.lens = Brown::default();
+            camera.lens = Lens::default();
         }
         let table = match (&options.classes, &layout.classes) {
             (Some(table), _) | (None, Some(table)) => table.clone(),

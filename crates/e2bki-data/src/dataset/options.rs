@@ -37,6 +37,13 @@ pub struct OpenOptions {
     pub deskew: Option<bool>,
     /// Ignore lens distortion.
     pub no_distortion: bool,
+    /// Topic of the clouds of a recording; the one with the most data where not given.
+    pub topic: Option<String>,
+    /// Topic of the camera images of a recording; the first of colours where not given.
+    pub image_topic: Option<String>,
+    /// Poses of a recording: `tf`, `tf:FRAME`, a topic (Odometry, PoseStamped, Path), a file (TUM, KITTI), or `none`
+    /// for a sensor that stands still; found where not given.
+    pub poses: Option<String>,
     /// Read the images themselves too, into [`LoadedFrame::picture`](super::LoadedFrame::picture).
     pub pictures: bool,
 }

@@ -9,6 +9,7 @@ use super::per_frame::PerFrame;
 use crate::classes::{ClassTable, Remap};
 use crate::error::{DataError, Flaw, Result};
 use crate::files;
+use crate::item::{self, Item};
 use crate::layout::Layout;
 use crate::parse;
 
@@ -17,17 +18,17 @@ use crate::parse;
 pub(super) enum Source {
     Nothing,
     /// Labels of points: the frame's own file.
-    Points(Vec<Option<PathBuf>>, Remap),
+    Points(Vec<Option<Item>>, Remap),
     /// Labels of points within the cloud file.
     InCloud(Remap),
     /// Labels of the dataset's accumulated points.
     Accumulated(Remap),
     /// Labels of pixels.
-    Pixels(Vec<Option<PathBuf>>, Remap),
+    Pixels(Vec<Option<Item>>, Remap),
     /// Stored values, of points or of pixels.
-    Values(ValueKind, Vec<Option<PathBuf>>, Remap),
+    Values(ValueKind, Vec<Option<Item>>, Remap),
     /// Images and what looks at them.
-    Images(Arc<dyn ImageSemantics>, Vec<Option<PathBuf>>, Remap),
+    Images(Arc<dyn ImageSemantics>, Vec<Option<Item>>, Remap),
 }
 
 impl Source {
@@ -36,7 +37,7 @@ impl Source {
         match self {
             Self::Pixels(..) | Self::Images(..) => true,
             // Half-precision grids and arrays of three axes are of pixels; arrays of two are of points.
-            Self::Values(_, paths, _) => paths.iter().flatten().next().is_some_and(|p| is_raster(p)),
+            Self::Values(_, paths, _) => paths.iter().flatten().next().is_some_and(is_raster),
             _ => false,
         }
     }
@@ -61,7 +62,9 @@ impl Source {
     }
 }
 
-fn is_raster(path: &Path) -> bool {
+fn is_raster(item: &Item) -> bool {
+    // Values in recordings are images.
+    let Some(path) = item.path() else { return true };
     match files::extension(path) {
         "npy" => files::bytes(path).is_ok_and(|b| parse::npy(&b).is_ok_and(|a| a.shape.len() > 2)),
         _ => true,
@@ -131,11 +134,30 @@ fn find(layout: &Layout, folder: &Path, extensions: &[&str]) -> Result<(PathBuf,
     Err(DataError::Missing(format!("no .{} files in any of {}", extensions.join(" or ."), looked.join(", "))))
 }
 
-fn per_frame(layout: &Layout, found: &PerFrame) -> Vec<Option<PathBuf>> {
-    layout.entries.iter().map(|e| found.find(&e.name, e.id).cloned()).collect()
+fn per_frame(layout: &Layout, found: &PerFrame) -> Vec<Option<Item>> {
+    layout.entries.iter().map(|e| found.find(&e.name, e.id).cloned().map(Item::from)).collect()
+}
+
+/// The messages of a topic beside the scans of a recording, with their type; nothing where there is no topic of that name.
+fn topic(layout: &Layout, name: &Path) -> Result<Option<(String, Vec<Option<Item>>)>> {
+    match (&layout.recording, name.to_str()) {
+        (Some(recording), Some(name)) => recording.beside(name, &layout.entries),
+        _ => Ok(None),
+    }
 }
 
 fn labels(options: &OpenOptions, layout: &Layout, table: &ClassTable, folder: &Path) -> Result<Source> {
+    if let Some((kind, items)) = topic(layout, folder)? {
+        let remap = table.remap(options.semantic_ids.as_deref().unwrap_or(&layout.ids))?;
+        return match kind.as_str() {
+            item::CLOUD => Ok(Source::Points(items, remap)),
+            item::IMAGE | item::COMPRESSED => Ok(Source::Pixels(items, remap)),
+            other => Err(DataError::Request(format!(
+                "{} holds {other}; labels are read from PointCloud2, Image and CompressedImage",
+                folder.display()
+            ))),
+        };
+    }
     let (_, found) = find(layout, folder, &["label", "npy", "png"])?;
     let example = found.first().cloned().unwrap_or_default();
     // Files that say in their names that they hold Cityscapes' training ids do.
@@ -152,6 +174,14 @@ fn values(
     kind: ValueKind,
     folder: &Path,
 ) -> Result<Source> {
+    if let Some((_, items)) = topic(layout, folder)? {
+        let Some(Item::Message(first)) = items.iter().flatten().next() else {
+            return Err(DataError::Missing(format!("no message of {} is near any scan", folder.display())));
+        };
+        let channels = first.grid()?.channels;
+        let remap = channel_meaning(options.semantic_ids.as_deref(), channels, table, &folder.display())?;
+        return Ok(Source::Values(kind, items, remap));
+    }
     let (_, found) = find(layout, folder, &["npy", "bin"])?;
     let example = found.first().cloned().unwrap_or_default();
     let remap = channel_meaning(options.semantic_ids.as_deref(), channels(&example)?, table, &example.display())?;

@@ -9,6 +9,7 @@ use super::{Entry, Layout, sequences};
 use crate::dataset::{CloudForm, OpenOptions};
 use crate::error::{DataError, Result};
 use crate::files;
+use crate::item::Item;
 use crate::parse::{self, PoseRows};
 
 /// Largest difference of the times of a frame and its pose, seconds.
@@ -42,7 +43,11 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
             continue;
         };
         let there = |folder: &Path, extensions: &[&str]| {
-            extensions.iter().map(|e| folder.join(files::with_ending(&name, e))).find(|path| path.is_file())
+            extensions
+                .iter()
+                .map(|e| folder.join(files::with_ending(&name, e)))
+                .find(|path| path.is_file())
+                .map(Item::from)
         };
         entries.push(Entry {
             id,
@@ -51,11 +56,12 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
             image: there(&images, &["png", "jpg", "jpeg"]),
             image_labels: there(&image_labels, &["png"]),
             deskew: None,
-            cloud,
+            cloud: cloud.into(),
             name,
         });
     }
     Ok(Layout {
+        recording: None,
         root: dir.to_path_buf(),
         folder: dir.to_path_buf(),
         sequence: files::text_of(&files::name(dir)).into_owned(),

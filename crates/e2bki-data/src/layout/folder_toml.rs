@@ -4,7 +4,7 @@ use std::path::Path;
 
 use e2bki::ClassSet;
 
-use crate::camera::{Brown, Camera, check_size};
+use crate::camera::{Brown, Camera, Lens, check_size};
 use crate::classes::ClassTable;
 use crate::error::{DataError, Flaw, Result};
 use crate::files;
@@ -140,7 +140,7 @@ impl FolderToml {
             size,
             focal: camera.focal,
             center: camera.center,
-            lens: if camera.distortion == [0.0; 5] { Brown::default() } else { Brown::new(camera.distortion) },
+            lens: if camera.distortion == [0.0; 5] { Lens::default() } else { Brown::new(camera.distortion).into() },
             camera_from_sensor,
             pixel_center: camera.pixel_center,
         })

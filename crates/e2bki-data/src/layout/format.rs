@@ -19,14 +19,17 @@ pub enum Format {
     Folder,
     /// Like PandaSet: `lidar/` with one cloud per frame in world coordinates and `lidar/poses.json`.
     PandaSet,
+    /// A recording of a robot: MCAP, a folder of rosbag2, SQLite (db3) or a bag of ROS 1.
+    Bag,
 }
 
-const NAMES: [(&str, Format); 5] = [
+const NAMES: [(&str, Format); 6] = [
     ("rellis3d", Format::Rellis3d),
     ("kitti360", Format::Kitti360),
     ("semantickitti", Format::SemanticKitti),
     ("folder", Format::Folder),
     ("pandaset", Format::PandaSet),
+    ("bag", Format::Bag),
 ];
 
 impl Format {
@@ -35,11 +38,14 @@ impl Format {
         NAMES.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
     }
 
-    /// Detects the layout of a folder.
+    /// Detects the layout of a folder, or that a file is a recording.
     pub fn detect(dir: &Path) -> Result<Self> {
+        if !dir.exists() {
+            return Err(DataError::Missing(format!("{} does not exist", dir.display())));
+        }
+        // A file is a recording or nothing: opening it says what else it may be.
         if !dir.is_dir() {
-            let what = if dir.exists() { "is not a folder" } else { "does not exist" };
-            return Err(DataError::Missing(format!("{} {what}", dir.display())));
+            return Ok(Self::Bag);
         }
         let has = |parts: &[&str]| parts.iter().any(|part| dir.join(part).exists());
         let inner = |part: &str| -> bool {
@@ -58,10 +64,13 @@ impl Format {
             Self::PandaSet
         } else if has(&["frames"]) {
             Self::Folder
+        } else if has(&["metadata.yaml"]) {
+            Self::Bag
         } else {
             return Err(DataError::Missing(format!(
                 "{} is not laid out as any known dataset. Looked for: Rellis-3D/ or {scans}/ (rellis3d); data_3d_raw/ \
-                 (kitti360); sequences/ or velodyne/ (semantickitti); lidar/poses.json (pandaset); frames/ or e2bki.toml (folder). \
+                 (kitti360); sequences/ or velodyne/ (semantickitti); lidar/poses.json (pandaset); frames/ or e2bki.toml (folder); \
+                 metadata.yaml (a recording of rosbag2). \
                  Give --format if it is one of these",
                 dir.display()
             )));

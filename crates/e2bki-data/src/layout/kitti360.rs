@@ -11,6 +11,7 @@ use crate::classes::ClassTable;
 use crate::dataset::{CloudForm, OpenOptions};
 use crate::error::{Flaw, Result};
 use crate::files;
+use crate::item::Item;
 use crate::parse::{self, Keyed};
 
 pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
@@ -42,7 +43,9 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
             without_pose.push(id);
             continue;
         };
-        let there = |folder: &Path| Some(folder.join(files::with_ending(&name, "png"))).filter(|path| path.is_file());
+        let there = |folder: &Path| {
+            Some(folder.join(files::with_ending(&name, "png"))).filter(|path| path.is_file()).map(Item::from)
+        };
         entries.push(Entry {
             id,
             pose: *pose,
@@ -50,7 +53,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
             image: there(&images),
             image_labels: there(&labels),
             deskew: deskew(&lidar, id)?,
-            cloud,
+            cloud: cloud.into(),
             name,
         });
     }
@@ -61,6 +64,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
     }
     let accumulated = Accumulated::find(&dir.join("data_3d_semantics/train").join(&sequence))?;
     Ok(Layout {
+        recording: None,
         camera: camera(&calibration).map_err(|error| error.to_string()),
         root: dir.to_path_buf(),
         folder: dir.to_path_buf(),

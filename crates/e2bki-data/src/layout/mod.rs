@@ -1,6 +1,7 @@
 //! Layouts of datasets on disk: one file each, all with the same outcome.
 
 mod accumulated;
+mod bag;
 mod folder;
 mod folder_toml;
 mod format;
@@ -19,23 +20,25 @@ use crate::camera::{Camera, Deskew};
 use crate::classes::ClassTable;
 use crate::dataset::{CloudForm, OpenOptions};
 use crate::error::Result;
+use crate::item::Item;
 
 pub use format::{Format, Split};
 
 pub(crate) use accumulated::Accumulated;
+pub(crate) use bag::Recording;
 
 /// The files of a frame and where the sensor was.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) id: u64,
     pub(crate) name: OsString,
-    pub(crate) cloud: PathBuf,
+    pub(crate) cloud: Item,
     pub(crate) pose: Pose,
     /// Labels of the points.
-    pub(crate) labels: Option<PathBuf>,
-    pub(crate) image: Option<PathBuf>,
+    pub(crate) labels: Option<Item>,
+    pub(crate) image: Option<Item>,
     /// Labels of the image's pixels.
-    pub(crate) image_labels: Option<PathBuf>,
+    pub(crate) image_labels: Option<Item>,
     pub(crate) deskew: Option<Deskew>,
 }
 
@@ -63,6 +66,8 @@ pub(crate) struct Layout {
     pub(crate) scan_places: String,
     pub(crate) truth_places: String,
     pub(crate) notes: Vec<String>,
+    /// Topics and motion, where it is a recording.
+    pub(crate) recording: Option<Recording>,
 }
 
 /// Looks through a folder of a known format.
@@ -73,5 +78,6 @@ pub(crate) fn open(format: Format, dir: &Path, options: &OpenOptions) -> Result<
         Format::SemanticKitti => semantickitti::open(dir, options),
         Format::Folder => folder::open(dir, options),
         Format::PandaSet => pandaset::open(dir, options),
+        Format::Bag => bag::open(dir, options),
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
             without_pose.push(id);
             continue;
         };
-        let there = |path: std::path::PathBuf| path.is_file().then_some(path);
+        let there = |path: std::path::PathBuf| path.is_file().then(|| path.into());
         entries.push(Entry {
             id,
             pose: *pose,
@@ -44,11 +44,12 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
             image: there(images.join(files::with_ending(&name, "jpg"))),
             image_labels: None,
             deskew: None,
-            cloud,
+            cloud: cloud.into(),
             name,
         });
     }
     Ok(Layout {
+        recording: None,
         root: dir.to_path_buf(),
         folder: dir.to_path_buf(),
         sequence: files::text_of(&files::name(dir)).into_owned(),

@@ -34,7 +34,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
         let files = files::list_with(&folder.join(name), extensions)?;
         Ok(files.into_iter().filter_map(|path| Some((files::number(&files::stem(&path))?, path))).collect())
     };
-    let find = |of: &[(u64, PathBuf)], id: u64| of.iter().find(|(n, _)| *n == id).map(|(_, path)| path.clone());
+    let find = |of: &[(u64, PathBuf)], id: u64| of.iter().find(|(n, _)| *n == id).map(|(_, path)| path.clone().into());
     let labels = numbered(LABELS, &["label"])?;
     let images = numbered(IMAGES, &["jpg", "png"])?;
     let image_labels = numbered(IMAGE_LABELS, &["png"])?;
@@ -61,7 +61,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
         entries.push(Entry {
             id,
             name: files::stem(&cloud),
-            cloud,
+            cloud: cloud.into(),
             pose,
             labels: find(&labels, id),
             image: find(&images, id),
@@ -73,6 +73,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
     let size = images.first().or(image_labels.first()).map(|(_, path)| files::parse(path, parse::picture_size));
     let camera = camera(&root, &folder, &sequence, size.transpose()?.unwrap_or(SIZE));
     Ok(Layout {
+        recording: None,
         camera: camera.map_err(|error| format!("RELLIS-3D camera: {error}")),
         scan_places: format!("looked for {SCANS}/*.bin"),
         truth_places: format!("{LABELS}/*.label, {IMAGE_LABELS}/*.png"),
@@ -125,7 +126,7 @@ fn camera(root: &Path, folder: &Path, sequence: &OsStr, size: [usize; 2]) -> Res
         size,
         focal: [fx, fy],
         center: [cx, cy],
-        lens: Brown::new(LENS),
+        lens: Brown::new(LENS).into(),
         camera_from_sensor: sensor_from_camera.inverse(),
         pixel_center: 0.5,
     })

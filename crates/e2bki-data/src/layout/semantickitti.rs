@@ -53,7 +53,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
             without_pose.push(id);
             continue;
         };
-        let there = |path: std::path::PathBuf| path.is_file().then_some(path);
+        let there = |path: std::path::PathBuf| path.is_file().then(|| path.into());
         entries.push(Entry {
             id,
             pose: lidar_pose(pose, &camera_from_lidar, &lidar_from_camera)?,
@@ -61,12 +61,12 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
             image: pictures.and_then(|p| there(folder.join(p).join(files::with_ending(&name, "png")))),
             image_labels: None,
             deskew: None,
-            cloud,
+            cloud: cloud.into(),
             name,
         });
     }
     entries.sort_by_key(|e| e.id);
-    let image = entries.iter().find_map(|e| e.image.as_deref());
+    let image = entries.iter().find_map(|e| e.image.as_ref()?.path());
     let size = image.map(|path| files::parse(path, parse::picture_size)).transpose()?;
     if size.is_none() {
         notes.push(format!("no images: the camera is taken to be {}×{}", SIZE[0], SIZE[1]));
@@ -77,6 +77,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
         .and_then(|p| Camera::from_projection(p, size.unwrap_or(SIZE), &camera_from_lidar))
         .map_err(|flaw| flaw.of(&calib_path).to_string());
     Ok(Layout {
+        recording: None,
         scan_places: "looked for velodyne/*.bin".into(),
         truth_places: "labels/*.label".into(),
         root,

@@ -1,19 +1,27 @@
-//! `e2bki simulate`: a drive in a real dataset's on-disk format.
+//! `e2bki simulate`: a drive in a real dataset's on-disk format, or as a recording of a robot.
+
+mod recording;
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
-use e2bki_sim::{Drift, DriveOptions, Format, RouteKind, Sensor, SimulateOptions, Standard, WorldKind, simulate};
+use e2bki_sim::{
+    Drift, Drive, DriveOptions, Format, RouteKind, Sensor, SimulateOptions, Standard, WorldKind, simulate,
+};
 
 use crate::{outputs, table};
+
+/// Name of recordings among the formats.
+const RECORDING: &str = "mcap";
 
 /// Write a simulated drive in a real dataset's on-disk format
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     e2bki simulate --world urban --frames 100 --format kitti360 --out drive\n  \
     e2bki simulate --world urban --frames 1300 --route loop --round 1000 --drift 1%,1deg --format semantickitti --out loop\n  \
-    e2bki simulate --standard rellis-like --frames 50 --format rellis3d --out rellis\n\n\
+    e2bki simulate --standard rellis-like --frames 50 --format rellis3d --out rellis\n  \
+    e2bki simulate --world urban --frames 100 --format mcap --out drive.mcap\n\n\
     An interrupted simulation continues where it was when the same command is given again.")]
 pub(crate) struct Options {
     /// World: offroad or urban
@@ -44,11 +52,11 @@ pub(crate) struct Options {
     /// Frames (of each drive)
     #[arg(long, default_value_t = 100)]
     frames: usize,
-    /// Layout of the files: rellis3d, kitti360 or semantickitti
+    /// Layout of the files: rellis3d, kitti360 or semantickitti, or mcap: one recording with clouds, images, transforms and labels
     #[arg(long)]
     format: String,
-    /// Folder to write to: new, empty, or this drive begun earlier
-    #[arg(long, value_name = "DIR")]
+    /// Folder to write to: new, empty, or this drive begun earlier; for mcap a new file
+    #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
     /// Leave out the camera images
     #[arg(long)]
@@ -60,7 +68,15 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     outputs::check_files([&options.json])?;
-    let format: Format = options.format.parse()?;
+    if options.format == RECORDING && options.standard.is_some() {
+        bail!("--standard is a set of several drives; record one with --world, --seed and --route");
+    }
+    let format: Format = match options.format.as_str() {
+        // The same drive as in the folders of that world.
+        RECORDING if options.world == "urban" => Format::SemanticKitti,
+        RECORDING => Format::Rellis3d,
+        other => other.parse()?,
+    };
     let mut plan = match &options.standard {
         Some(name) => {
             let standard: Standard = name.parse()?;
@@ -81,10 +97,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     plan.images = !options.no_images;
     let bar = table::progress(0, "simulating");
-    let summary = simulate(&plan, |done, total| {
+    let progress = |done: usize, total: usize| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
-    })?;
+    };
+    let summary = match plan.sequences.first() {
+        Some(sequence) if options.format == RECORDING => {
+            let drive = Drive::new(sequence.drive)?;
+            recording::write(&drive, sequence.frames, plan.images, &options.out, progress)?
+        }
+        _ => simulate(&plan, progress)?,
+    };
     bar.finish_and_clear();
     table::print(&[
         vec!["simulated".into(), options.out.display().to_string()],
