@@ -17,15 +17,31 @@ fn after(bytes: &[u8], text: &str) -> usize {
 fn every_format_writes_files_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let map = sample();
+    let mut costs = CostTable::default();
+    for name in map.classes().names() {
+        costs.add(&format!("{name}=0")).unwrap();
+    }
     for (format, name, ending, _) in Format::ALL {
         assert_eq!(Format::by_name(name).unwrap(), format);
         let here = folder.path().join(name);
         std::fs::create_dir(&here).unwrap();
-        let files = export(&map, format, here.join(format!("map.{ending}")), &ExportOptions::default()).unwrap();
+        let files = export(
+            &map,
+            format,
+            here.join(format!("map.{ending}")),
+            &ExportOptions { costs: costs.clone(), ..ExportOptions::default() },
+        )
+        .unwrap();
         assert_eq!(std::fs::read_dir(&here).unwrap().count(), files.len(), "{name}");
         assert!(files.iter().all(|file| std::fs::metadata(file).unwrap().len() > 0));
         // The same map is the same bytes.
-        let again = export(&map, format, here.join(format!("map.{ending}")), &ExportOptions::default()).unwrap();
+        let again = export(
+            &map,
+            format,
+            here.join(format!("map.{ending}")),
+            &ExportOptions { costs: costs.clone(), ..ExportOptions::default() },
+        )
+        .unwrap();
         assert_eq!(files, again);
     }
     assert!(Format::by_name("obj").unwrap_err().to_string().contains("splat"));
