@@ -1,0 +1,155 @@
+//! Maps as sums, as a user meets them: hashes, submaps listed, taken out, corrected, and trusted less.
+
+#![allow(clippy::expect_used, clippy::unwrap_used)] // a test may fail loudly
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn e2bki(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_e2bki")).args(arguments).output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn name(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn done(arguments: &[&str]) -> String {
+    let output = e2bki(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// A command that must fail with a message that names what is wrong.
+fn refused(arguments: &[&str], hint: &str) {
+    let output = e2bki(arguments);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+    assert!(message.contains(hint) && !message.contains("panicked"), "{arguments:?}: {message}");
+}
+
+/// Maps some frames of a simulated drive.
+fn map(out: &Path, frames: &str, more: &[&str]) {
+    let drive = ["map", "sim:urban", "--max-range", "12", "--every", "10", "--frames", frames, "-o", name(out)];
+    done(&[&drive, more].concat());
+}
+
+fn hash(map: &Path) -> String {
+    done(&["info", name(map), "--hash"]).trim().to_string()
+}
+
+/// The submaps as `--json` lists them.
+fn listed(map: &Path) -> Vec<serde_json::Value> {
+    let value: serde_json::Value = serde_json::from_str(&done(&["submaps", name(map), "--json", "-"])).unwrap();
+    value["submaps"].as_array().unwrap().clone()
+}
+
+/// Poses of submaps as a file of KITTI's lines, each moved along x.
+fn poses(file: &Path, submaps: &[serde_json::Value], by: f64) {
+    let line = |submap: &serde_json::Value| {
+        let number = |i: usize, j: usize| submap["world_from_submap"][i][j].as_f64().unwrap();
+        let all = (0..3).flat_map(|i| (0..4).map(move |j| number(i, j) + if (i, j) == (0, 3) { by } else { 0.0 }));
+        all.map(|v| v.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    let lines: Vec<String> = submaps.iter().map(line).collect();
+    std::fs::write(file, lines.join("\n")).unwrap();
+}
+
+#[test]
+fn maps_of_the_same_frames_are_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let [whole, first, second, merged, onto] =
+        ["whole", "first", "second", "merged", "onto"].map(|name| at(&format!("{name}.e2bki")));
+    map(&whole, "0..60", &["--source", "monday", "--set", "run.threads=1"]);
+    map(&first, "0..30", &["--source", "monday", "--set", "run.threads=2"]);
+    map(&second, "30..60", &["--source", "monday", "--set", "views.live_voxels=false"]);
+    done(&["merge", name(&second), name(&first), "--allow-duplicates", "-o", name(&merged)]);
+    map(&onto, "0..30", &["--source", "monday", "--onto", name(&second)]);
+    let bytes = |path: &PathBuf| std::fs::read(path).unwrap();
+    assert!(bytes(&merged) == bytes(&whole) && bytes(&onto) == bytes(&whole));
+    assert_eq!(hash(&whole), hash(&merged));
+    assert_ne!(hash(&whole), hash(&first));
+    assert_eq!(hash(&whole).len(), 32);
+    refused(&["info", name(&at("none.e2bki")), "--hash"], "none.e2bki");
+}
+
+#[test]
+fn submaps_are_listed_taken_out_corrected_and_trusted() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let [street, plain, rest, other, both] =
+        ["street", "plain", "rest", "other", "both"].map(|name| at(&format!("{name}.e2bki")));
+    map(&street, "0..60", &["--submaps", "2f", "--source", "monday"]);
+    let submaps = listed(&street);
+    assert_eq!(submaps.len(), 3);
+    assert!(submaps.iter().all(|one| one["source"] == "monday" && one["frames"] == 2 && one["trust"] == 1.0));
+    assert!(done(&["submaps", name(&street)]).contains("monday"));
+    // What is left is the map of the others.
+    done(&["remove", name(&street), "--submap", "2", "-o", name(&rest)]);
+    map(&plain, "0..40", &["--source", "monday"]);
+    assert!(std::fs::read(&rest).unwrap() == std::fs::read(&plain).unwrap());
+    // Moved away and back again.
+    let (moved, file) = (at("moved.e2bki"), at("poses.txt"));
+    poses(&file, &submaps, 3.0);
+    done(&["correct", name(&street), "--poses", name(&file), "--per", "submap", "-o", name(&moved)]);
+    assert_ne!(hash(&moved), hash(&street));
+    poses(&file, &submaps, 0.0);
+    done(&["correct", name(&moved), "--poses", name(&file), "--per", "submap", "-o", name(&moved)]);
+    assert!(std::fs::read(&moved).unwrap() == std::fs::read(&street).unwrap());
+    // Two drives, one of which is believed half, and then not at all.
+    map(&other, "60..90", &["--submaps", "2f", "--source", "robot-b"]);
+    done(&["merge", name(&street), name(&other), "--trust", "robot-b=0.5", "-o", name(&both)]);
+    let trusts: Vec<f64> = listed(&both).iter().map(|one| one["trust"].as_f64().unwrap()).collect();
+    assert_eq!(trusts, [1.0, 1.0, 1.0, 0.5, 0.5]);
+    done(&["remove", name(&both), "--source", "robot-b", "-o", name(&both)]);
+    assert_eq!(hash(&both), hash(&street));
+    assert_eq!(listed(&both).len(), 3);
+}
+
+#[test]
+fn what_cannot_be_done_is_said_and_nothing_is_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let [street, plain, out] = ["street", "plain", "out"].map(|name| at(&format!("{name}.e2bki")));
+    map(&street, "0..40", &["--submaps", "2f", "--source", "monday"]);
+    map(&plain, "0..20", &["--source", "tuesday"]);
+    let (kept, file) = (std::fs::read(&street).unwrap(), at("poses.txt"));
+    let map = name(&street);
+    refused(&["remove", map, "--submap", "7", "-o", map], "submap 7");
+    refused(&["remove", map, "--source", "friday", "-o", map], "monday");
+    refused(&["remove", map, "-o", map], "--submap");
+    refused(&["remove", name(&plain), "--submap", "0", "-o", name(&out)], "--submaps");
+    refused(&["submaps", name(&plain)], "--submaps");
+    refused(&["map", "sim:urban", "--frames", "0..2", "--submaps", "0", "-o", name(&out)], "--submaps");
+    // Not rigid, not a number, too few, outside of the world.
+    for (line, hint) in [
+        ("2 0 0 0 0 2 0 0 0 0 2 0\n", "line 1"),
+        ("1 0 0 x 0 1 0 0 0 0 1 0\n", "line 1"),
+        ("1 0 0 0 0 1 0 0 0 0 1 0\n", "1 poses for 2 submaps"),
+        ("1 0 0 1e9 0 1 0 0 0 0 1 0\n1 0 0 0 0 1 0 0 0 0 1 0\n", "1"),
+    ] {
+        std::fs::write(&file, line).unwrap();
+        refused(&["correct", map, "--poses", name(&file), "--per", "submap", "-o", map], hint);
+    }
+    refused(&["correct", map, "--poses", name(&at("none.txt")), "-o", map], "none.txt");
+    refused(&["merge", map, name(&plain), "--trust", "friday=0.5", "-o", name(&out)], "monday, tuesday");
+    refused(&["merge", map, name(&plain), "--trust", "monday=0", "-o", name(&out)], "1/256");
+    refused(&["merge", map, name(&plain), "--trust", "monday", "-o", name(&out)], "SOURCE=FACTOR");
+    assert!(std::fs::read(&street).unwrap() == kept && !out.exists());
+    assert_eq!(listed(&street).len(), 2);
+    // A damaged contribution names its file, and the map itself can still be used.
+    let beside = at("street.e2bki.submaps");
+    let part = std::fs::read_dir(&beside).unwrap().map(|e| e.unwrap().path());
+    let part = part.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "part")).unwrap();
+    let mut bytes = std::fs::read(&part).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    std::fs::write(&part, bytes).unwrap();
+    refused(&["remove", map, "--submap", "0", "-o", map], "damaged");
+    assert!(std::fs::read(&street).unwrap() == kept);
+    done(&["check", map]);
+}
