@@ -19,12 +19,12 @@ cargo fmt --all -- --check
 
 # Training, looking at images and mapping by a network are a feature of the program, which is linted with and without it.
 step "lints"
-cargo clippy --workspace --all-targets --features e2bki-cli/segment --locked -- -D warnings
+cargo clippy --workspace --all-targets --features e2bki-cli/segment,e2bki-cli/fleet --locked -- -D warnings
 cargo clippy --package e2bki-cli --locked -- -D warnings
 
 # The Python package has its own tests, below.
 step "tests"
-tested=(--workspace --exclude e2bki-python --features e2bki-cli/segment --locked)
+tested=(--workspace --exclude e2bki-python --features e2bki-cli/segment,e2bki-cli/fleet --locked)
 cargo test "${tested[@]}" --all-targets
 cargo test "${tested[@]}" --doc
 

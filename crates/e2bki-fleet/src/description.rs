@@ -130,7 +130,8 @@ fn check_config(config: &Config) -> Result<()> {
         return Err(Error::Refused(format!("maps of a fleet must be sums, to be put together in any order: {reason}")));
     }
     if config.free_space.enabled {
-        let what = "`free_space.enabled` is true: runs of a fleet do not keep what their beams passed through by tile yet";
+        let what =
+            "`free_space.enabled` is true: runs of a fleet do not keep what their beams passed through by tile yet";
         return Err(Error::Refused(what.into()));
     }
     let cells = f64::from(e2bki_store::TILE_M) / config.clustering.cell_size;

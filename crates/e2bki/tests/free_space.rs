@@ -211,7 +211,7 @@ fn shown(map: &Mapper) -> (Vec<e2bki::PrimitiveState>, Counters, Vec<bool>, usiz
         map.primitives().map(|p| (e2bki::PrimitiveState { id: 0, ..p.state() }, p.is_gone())).collect();
     states.sort_by_key(|(state, _)| (state.sums.origin, state.sums.first.map(f64::to_bits), state.sums.weight as u64));
     let (states, gone) = states.into_iter().unzip();
-    (states, map.free_space().cloned().unwrap(), gone, map.live_voxels().count())
+    (states, map.free_space().cloned().unwrap_or_default(), gone, map.live_voxels().count())
 }
 
 #[test]

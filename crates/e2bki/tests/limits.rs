@@ -42,9 +42,12 @@ fn a_week_of_standing_still_is_summed_to_the_last_quantum() {
     let others = |map: &mut Mapper| moving.iter().for_each(|frame| drop(map.insert(&frame.borrow()).unwrap()));
     let again = |map: &mut Mapper| (0..3).for_each(|_| drop(map.insert(&still.borrow()).unwrap()));
     let (mut a, mut b, mut c) = (week.clone(), week.clone(), mapper(&Config::default()));
-    (again(&mut a), others(&mut a));
-    (others(&mut b), again(&mut b));
-    (others(&mut c), again(&mut c));
+    again(&mut a);
+    others(&mut a);
+    others(&mut b);
+    again(&mut b);
+    others(&mut c);
+    again(&mut c);
     c.merge(&week).unwrap();
     let mut d = parked(&still, WEEK + 3);
     others(&mut d);
