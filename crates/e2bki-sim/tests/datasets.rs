@@ -340,6 +340,18 @@ mod tests {
         let truth = fs::read_to_string(sequence.join("true_poses.txt")).unwrap();
         let places: Vec<[f64; 3]> =
             truth.lines().filter(|l| !l.starts_with('#')).map(|l| numbers(l)[1..4].try_into().unwrap()).collect();
+        // The vehicle looks where it goes: the quaternion is x, y, z, w.
+        let ahead = |l: &str| {
+            let q: [f64; 4] = numbers(l)[4..8].try_into().unwrap();
+            let [x, y, z, w] = q;
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + z * w), 2.0 * (x * z - y * w)]
+        };
+        for (k, line) in truth.lines().filter(|l| !l.starts_with('#')).enumerate().take(259) {
+            let step: [f64; 3] = std::array::from_fn(|i| places[k + 1][i] - places[k][i]);
+            let length = step.iter().map(|v| v * v).sum::<f64>().sqrt();
+            let along: f64 = ahead(line).iter().zip(step).map(|(a, b)| a * b).sum();
+            assert!(length < 0.05 || along > 0.9 * length, "frame {k}: {:?} goes {step:?}", ahead(line));
+        }
         let calib = keyed(&sequence.join("calib.txt"));
         let tr = matrix(&numbers(&calib["Tr"]));
         let reported: Vec<[f64; 3]> = fs::read_to_string(sequence.join("poses.txt"))

@@ -71,7 +71,7 @@ pub(super) fn write_true_poses(
     let mut text = String::from("# time_s x y z qx qy qz qw\n");
     for index in 0..frames {
         let pose = *world_from_drive * drive.true_pose(index);
-        let ([x, y, z], [qx, qy, qz, qw]) = (pose.translation.to_array(), pose.quaternion());
+        let ([x, y, z], [qw, qx, qy, qz]) = (pose.translation.to_array(), pose.quaternion());
         writeln!(text, "{:.6} {x:.9} {y:.9} {z:.9} {qx:.12} {qy:.12} {qz:.12} {qw:.12}", time_of(index)).ok();
     }
     write_text(path, &text)
