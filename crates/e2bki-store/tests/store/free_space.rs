@@ -4,8 +4,8 @@ use e2bki::free::{Counters, State};
 use e2bki::submaps::SubmapRule;
 use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
 use e2bki_store::{
-    ExportOptions, Folder, Format, Header, Input, MapFile, MergeOptions, RollingMapper, check, export, import_npz,
-    load, load_with_submaps, merge, recover, save,
+    CostTable, ExportOptions, Folder, Format, Header, Input, MapFile, MergeOptions, RollingMapper, check, export,
+    import_npz, load, load_with_submaps, merge, recover, save,
 };
 
 fn new_map(more: &str) -> Mapper {
@@ -273,7 +273,9 @@ fn a_grid_is_free_above_seen_ground_that_was_seen_through() {
     }
     let pixels = |map: &Mapper| -> Vec<u8> {
         let path = here.path().join("grid.pgm");
-        let options = ExportOptions { resolution: Some(0.1), ..ExportOptions::default() };
+        let mut costs = CostTable::default();
+        ["road=0", "wall=100"].iter().for_each(|cost| costs.add(cost).unwrap());
+        let options = ExportOptions { resolution: Some(0.1), costs, ..ExportOptions::default() };
         export(map, Format::Grid, &path, &options).unwrap();
         std::fs::read(&path).unwrap()
     };
