@@ -45,7 +45,7 @@ def test_shapes_and_types(street):
     assert g.uncertainty.shape == g.weight.shape == g.range.shape == g.label.shape == g.id.shape == (j,)
     assert g.mean.dtype == np.float64 and g.probability.dtype == np.float32 and g.label.dtype == np.int32
     np.testing.assert_array_equal(g.covariance, g.covariance.transpose(0, 2, 1))
-    assert np.all(np.diff(g.id.astype(np.int64)) > 0)
+    assert len(np.unique(g.id)) == j  # by place and class: the order does not depend on age
     v = street.voxels(resolution=0.4)
     assert v.alpha.shape == (len(v), c) and v.resolution == 0.4
     assert v.alpha is v.alpha  # made once
@@ -243,7 +243,9 @@ def test_a_rolling_map_answers_as_one_without_a_budget(tmp_path, drive, frames, 
     with pytest.raises(ValueError):
         m.save()
     again = e2bki.RollingMap.open(folder, budget=budget).into_map()
-    np.testing.assert_array_equal(again.primitives().id, street.primitives().id)
+    # What has been on the disk keeps no age.
+    np.testing.assert_array_equal(again.primitives().mean, street.primitives().mean)
+    assert again.content_hash() == street.content_hash()
     np.testing.assert_array_equal(again.query(places).alpha, street.query(places).alpha)
 
 

@@ -76,6 +76,7 @@ class _Parameters(TypedDict, total=False):
     distance: Literal["euclidean", "squared"]
     resolution: float
     live_voxels: bool
+    live_voxels_update: Literal["on-demand", "every-frame"]
     posterior: Literal["refined", "accumulate"]
     doubt: Literal["ignorance", "conflict"]
     agreement: float
@@ -242,7 +243,10 @@ class Config:
         """Side of a voxel of the live view. Unit: m. Paper: r."""
     @property
     def live_voxels(self) -> bool:
-        """Keep the voxel view up to date with every frame."""
+        """Keep a voxel view."""
+    @property
+    def live_voxels_update(self) -> Literal["on-demand", "every-frame"]:
+        """When the voxel view is brought up to date."""
     @property
     def posterior(self) -> Literal["refined", "accumulate"]:
         """Posterior from the refined set, or accumulated frame by frame."""
@@ -581,7 +585,7 @@ class Map:
     def voxels(self, *, resolution: float | None = None) -> Voxels:
         """Voxels of any side (metres) that hold evidence."""
     def live_voxels(self) -> Voxels:
-        """The voxels that are kept up to date with every frame; only the most likely class is known."""
+        """The voxels of the live view, up to date; only the most likely class is known."""
     def bev(self, *, resolution: float | None = None) -> Cells:
         """Bird's-eye cells of any side (metres) that hold evidence."""
     def layers(

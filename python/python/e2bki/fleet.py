@@ -104,8 +104,8 @@ def build(store: str, logs: Mapping[str, Sequence[str]], *, executor: Executor |
         for run, arguments in logs.items():
             map_run(store, run, list(arguments))
     else:
-        for future in as_completed([executor.submit(map_run, store, run, list(a)) for run, a in logs.items()]):
-            future.result()
-        for future in as_completed([executor.submit(reduce, store, tiles) for tiles in plan(store)]):
-            future.result()
+        for mapped in as_completed([executor.submit(map_run, store, run, list(a)) for run, a in logs.items()]):
+            mapped.result()
+        for reduced in as_completed([executor.submit(reduce, store, tiles) for tiles in plan(store)]):
+            reduced.result()
     return commit(store)

@@ -78,6 +78,7 @@ class Record:
     volume_m3: float | None
     empty_claimed: float | None
     near_empty_claimed: float | None
+    before_hits_claimed: float | None
     hz: float | None
     bytes: int | None
     iou: dict[str, float | None] = field(repr=False)
