@@ -31,7 +31,8 @@ impl<'a> Image<'a> {
         let encoding = fields.text()?;
         let (big_endian, step) = (fields.bool()?, fields.u32()? as usize);
         let data = fields.bytes()?;
-        if height.checked_mul(step).is_none_or(|needed| needed > data.len()) {
+        // Rows without bytes are none: a number of them would cost time and no message.
+        if height.checked_mul(step.max(1)).is_none_or(|needed| needed > data.len()) {
             return Err(Broken(format!("{height} rows of {step} bytes announced, {} bytes sent", data.len())));
         }
         Ok(Self { header, width, height, encoding, big_endian, step, data })
