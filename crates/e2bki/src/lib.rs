@@ -17,6 +17,7 @@ mod changes;
 mod classes;
 pub mod cluster;
 pub mod config;
+mod contents;
 mod context;
 mod error;
 mod fold;
@@ -38,8 +39,10 @@ mod prepare;
 pub mod primitive;
 pub mod random;
 mod refine;
+mod settled;
 mod state;
 pub mod submaps;
+mod threads;
 mod timings;
 mod view;
 

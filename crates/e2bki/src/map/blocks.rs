@@ -100,11 +100,18 @@ pub(crate) struct Blocks {
     stale_large: Vec<Support>,
     /// Blocks with records of the latest stamp; some may be gone or empty again.
     fresh: Vec<BlockKey>,
+    /// Blocks that became empty since then; some may hold something again.
+    emptied: usize,
 }
 
 impl Blocks {
     pub(crate) fn get(&self, key: BlockKey) -> Option<&Block> {
         self.blocks.get(&key)
+    }
+
+    /// Number of blocks.
+    pub(crate) fn len(&self) -> usize {
+        self.blocks.len()
     }
 
     /// Blocks in which something changed since views were last brought up to date.
@@ -128,6 +135,7 @@ impl Blocks {
     pub(crate) fn remove(&mut self, key: BlockKey, position: u32) -> Option<u32> {
         let block = self.blocks.get_mut(&key)?;
         block.near.swap_remove(position as usize);
+        self.emptied += usize::from(block.near.is_empty());
         block.labels = block.near.iter().fold(0, |bits, near| bits | 1 << (near.label % 64));
         touch(block, key, None, &mut self.touched);
         block.near.get(position as usize).map(|near| near.slot)
@@ -145,12 +153,13 @@ impl Blocks {
         }
     }
 
-    /// Notes how far kernels reach now: (position of the record, extent).
-    pub(crate) fn extend(&mut self, key: BlockKey, extents: &[(u32, f32)]) {
+    /// Puts records with what was derived since in the place of those at their positions; they are no fresher for that.
+    pub(crate) fn renew(&mut self, key: BlockKey, records: &[(u32, Near)]) {
         let Some(block) = self.blocks.get_mut(&key) else { return };
-        for (position, extent) in extents {
+        for (position, record) in records {
+            block.labels |= 1 << (record.label % 64);
             if let Some(near) = block.near.get_mut(*position as usize) {
-                near.extent = *extent;
+                *near = Near { stamp: near.stamp, ..*record };
             }
         }
     }
@@ -183,8 +192,14 @@ impl Blocks {
         self.stale_large.extend_from_slice(&stale.large);
     }
 
+    /// Large supports and emptied blocks that were marked.
+    pub(crate) fn waiting(&self) -> usize {
+        self.stale_large.len() + self.emptied
+    }
+
     /// Takes what was marked.
     pub(crate) fn take_stale(&mut self) -> Stale {
+        self.emptied = 0;
         let touched = std::mem::take(&mut self.touched);
         for (key, _) in &touched {
             if let Some(block) = self.blocks.get_mut(key) {

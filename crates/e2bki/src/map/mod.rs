@@ -5,6 +5,7 @@ mod blocks;
 mod large;
 mod log;
 mod order;
+mod pools;
 mod recipe;
 mod reshape;
 mod set;

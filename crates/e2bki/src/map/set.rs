@@ -9,7 +9,9 @@ use super::order::Rank;
 use super::recipe::Recipe;
 use super::slots::{Batch, Core, Slots};
 use super::surfaces::{Surface, Surfaces};
+use crate::kernel::Form;
 use crate::primitive::{MANY_QUANTA, Sums, block_of, checked_sum};
+use crate::threads::threads_of;
 
 /// All primitives of a map.
 #[derive(Debug, Clone)]
@@ -57,6 +59,11 @@ impl PrimitiveSet {
     /// Side of the cubes that tell primitives apart, if the map is a sum.
     pub(crate) fn cubes(&self) -> Option<f64> {
         self.cubes
+    }
+
+    /// Whether opinions and kernels are derived when somebody looks: nothing that a change does depends on them.
+    fn defers(&self) -> bool {
+        self.cubes.is_some() && self.recipe.follows()
     }
 
     pub(crate) fn recipe(&self) -> &Recipe {
@@ -147,13 +154,15 @@ impl PrimitiveSet {
 
     fn add(&mut self, batch: &Batch, rows: &[usize], id_of: impl Fn(usize, &Core) -> u64 + Sync) {
         let (classes, recipe, stamp, cubes) = (self.slots.classes(), self.recipe, self.stamp, self.cubes);
-        let forms: Vec<_> = rows.par_iter().with_min_len(256).map(|row| recipe.form_of(&batch.cores[*row])).collect();
+        let defers = self.defers();
+        let form = |row: &usize| if defers { Form::default() } else { recipe.form_of(&batch.cores[*row]) };
+        let forms: Vec<Form> = rows.par_iter().with_min_len(256).map(form).collect();
         let slots = self.slots.extend(rows.len(), |order| {
             let (row, form) = (rows[order], forms[order]);
             let core = &batch.cores[row];
             let id = id_of(order, core);
             let order = cubes.map_or(id, |side| core.order_in(side));
-            let core = Core { id, order, form, version: stamp, ..core.clone() };
+            let core = Core { id, order, form, version: stamp, changed: defers, ..core.clone() };
             let range = row * classes..(row + 1) * classes;
             (core, &batch.log_evidence[range.clone()], &batch.probability[range])
         });
@@ -184,13 +193,19 @@ impl PrimitiveSet {
         self.slots.remove(slot);
     }
 
-    /// Adds rows of a batch to primitives, (slot, row) pairs, and derives everything anew.
+    /// Adds rows of a batch to primitives, (slot, row) pairs, and derives everything anew, unless that can wait. The class
+    /// stays: it is that of the rows.
     pub(crate) fn fold(&mut self, pairs: &[(u32, usize)], batch: &Batch) {
-        let (recipe, stamp) = (self.recipe, self.stamp);
+        let (recipe, stamp, defers) = (self.recipe, self.stamp, self.defers());
         let moves = self.slots.add_rows(pairs, batch, |slot, core, log_evidence, probability, before| {
-            core.judge(log_evidence, recipe.correlation, probability);
-            (core.form, core.version) = (recipe.form_of(core), stamp);
-            let stale = StaleOfOne::of(before.support).and(Support::of(core));
+            let mut stale = StaleOfOne::of(before.support);
+            if defers {
+                (core.mean, core.changed) = (core.sums.mean(), true);
+            } else {
+                core.judge(log_evidence, recipe.correlation, probability);
+                (core.form, core.version) = (recipe.form_of(core), stamp);
+                stale = stale.and(Support::of(core));
+            }
             let (from, to) = (BlockKey(block_of(before.mean)), BlockKey(block_of(core.mean)));
             let stays = from == to && is_small(before.half_box) && core.is_small();
             let (position, near) = (core.position, near_of(core, slot, stamp));
@@ -325,7 +340,7 @@ impl PrimitiveSet {
         }
     }
 
-    fn near_of(&self, slot: u32) -> Near {
+    pub(super) fn near_of(&self, slot: u32) -> Near {
         near_of(self.slots.core(slot), slot, self.stamp)
     }
 
@@ -371,12 +386,17 @@ impl PrimitiveSet {
     }
 
     /// Takes where views are out of date, with kernels as the primitives around them make them now.
-    pub(crate) fn take_stale(&mut self) -> Stale {
+    pub(crate) fn take_stale(&mut self, threads: usize) -> Stale {
         let mut stale = self.blocks.take_stale();
         if self.recipe.follows() {
-            self.reshape(&mut stale);
+            self.reshape(&mut stale, threads_of(threads));
         }
         stale
+    }
+
+    /// How much of what has changed does not grow with the map alone: large supports, and blocks that are empty now.
+    pub(crate) fn waiting(&self) -> usize {
+        self.blocks.waiting()
     }
 
     /// Primitives in the blocks from one to another, both included, in order.

@@ -143,6 +143,11 @@ impl Slots {
         &self.chunks[slot as usize / CHUNK].log_evidence[first..first + self.classes]
     }
 
+    pub(crate) fn probability_mut(&mut self, slot: u32) -> &mut [f32] {
+        let first = slot as usize % CHUNK * self.classes;
+        &mut self.chunks[slot as usize / CHUNK].probability[first..first + self.classes]
+    }
+
     pub(crate) fn probability(&self, slot: u32) -> &[f32] {
         let first = slot as usize % CHUNK * self.classes;
         &self.chunks[slot as usize / CHUNK].probability[first..first + self.classes]

@@ -13,7 +13,7 @@ use super::lattice::{Lattice, Mask, SIDE};
 use super::memory::KernelMemory;
 use super::places::BlockVoxels;
 use crate::config::Distance;
-use crate::map::{BlockKey, PrimitiveSet, Stale};
+use crate::map::{Aabb, BlockKey, PrimitiveSet, Stale};
 use crate::maths::argmax;
 
 /// A voxel of the live view.
@@ -76,6 +76,13 @@ impl LiveGrid {
 
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Whether there may be a voxel in a box.
+    pub(crate) fn shows(&self, bounds: &Aabb) -> bool {
+        let stale = Stale { boxes: vec![*bounds], ..Stale::default() };
+        let masks = if self.blocks.is_empty() { Vec::new() } else { self.lattice.masks(&stale, self.distance) };
+        masks.iter().any(|(block, _)| self.blocks.contains_key(block))
     }
 
     /// Computes the voxels that are out of date anew.
