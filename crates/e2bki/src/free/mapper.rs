@@ -20,7 +20,7 @@ use crate::threads::{in_threads, threads_of};
 impl Mapper {
     /// What was seen and seen through, if `free_space.enabled`.
     pub fn free_space(&self) -> Option<&Counters> {
-        self.seen().free.as_ref().map(|free| &free.counters)
+        self.looked_through().map(|free| &free.counters)
     }
 
     /// Puts counters in place of those the map has, as from a file. Without effect unless `free_space.enabled`.
@@ -73,20 +73,25 @@ impl Mapper {
     /// Columns of ground, multiples of [`COLUMN_M`](super::COLUMN_M) along x and y, in which counters changed after the
     /// change of that number (see [`Mapper::changes_since`]); in ascending order.
     pub fn free_space_since(&self, number: u64) -> Vec<[i32; 2]> {
-        self.seen().free.as_ref().map_or_else(Vec::new, |free| free.columns_since(number))
+        self.looked_through().map_or_else(Vec::new, |free| free.columns_since(number))
     }
 
     /// For every point of a scan whether it is in space that is known to be free: it moves. All false without counters.
     pub fn moving(&self, points: &[[f32; 3]], world_from_sensor: &Pose) -> Vec<bool> {
-        match &self.seen().free {
+        match self.looked_through() {
             Some(free) => self.run(|| free.moving(points, world_from_sensor)),
             None => vec![false; points.len()],
         }
     }
 
+    /// Counters and when they changed. A map without any need not be put in order for that.
+    fn looked_through(&self) -> Option<&FreeSpace> {
+        self.config.free_space.enabled.then(|| self.seen().free.as_ref()).flatten()
+    }
+
     /// How free space acts on beliefs, if it does.
     pub(crate) fn existence(&self) -> Option<Existence<'_>> {
-        let free = self.seen().free.as_ref().filter(|free| !free.counters.is_empty())?;
+        let free = self.looked_through().filter(|free| !free.counters.is_empty())?;
         Some(Existence::new(free, self.classes(), self.config()))
     }
 

@@ -58,16 +58,14 @@ impl Surfaces {
     ) -> Vec<BlockSurfaces> {
         let mut changed: Vec<(BlockKey, u16)> = blocks.map(chunk_of).collect();
         changed.sort_unstable();
-        // Taken out while they are worked on.
-        let taken: Vec<(BlockKey, &[(BlockKey, u16)], Chunk)> = changed
-            .chunk_by(|a, b| a.0 == b.0)
-            .map(|of_one| (of_one[0].0, of_one, self.chunks.remove(&of_one[0].0).unwrap_or_default()))
-            .collect();
-        let made = in_threads(&taken, threads, 16, Buffers::default, |buffers, (key, of_one, chunk)| {
-            let numbers = of_one.iter().map(|(_, number)| *number);
-            chunk.replaced(numbers, |number| members(block_in(*key, number)), buffers)
+        let nothing = Chunk::default();
+        let of_chunks: Vec<&[(BlockKey, u16)]> = changed.chunk_by(|a, b| a.0 == b.0).collect();
+        let made = in_threads(&of_chunks, threads, 16, Buffers::default, |buffers, of_one| {
+            let (key, numbers) = (of_one[0].0, of_one.iter().map(|(_, number)| *number));
+            let old = self.chunks.get(&key).unwrap_or(&nothing);
+            old.replaced(numbers, |number| members(block_in(key, number)), buffers)
         });
-        let keys: Vec<BlockKey> = taken.iter().map(|(key, ..)| *key).collect();
+        let keys: Vec<BlockKey> = of_chunks.iter().map(|of_one| of_one[0].0).collect();
         self.chunks.extend(keys.iter().copied().zip(made));
 
         let near: FxHashSet<BlockKey> = changed.iter().flat_map(|(key, number)| chunks_beside(*key, *number)).collect();
