@@ -1,0 +1,2 @@
+//! x
+#[cfg(feature="dds")] pub use ros2_client::Context;
