@@ -31,7 +31,7 @@ pub use alignment::alignment;
 pub use classes::{ClassTable, IdNames, Remap, VOID, id_names};
 pub use dataset::{
     Dataset, GroundTruth, ImageSemantics, LabelledImage, LoadedFrame, OpenOptions, OwnedSemantics, ReadAhead,
-    ReadCounts, SemanticsSource, Skipped, ValueKind, read_ahead,
+    ReadCounts, SemanticsSource, Skipped, ValueKind, read_ahead, returns_of,
 };
 pub use error::{DataError, Flaw, Result};
 pub use item::{Item, Message};

@@ -61,4 +61,4 @@ pub use pose::{Pose, WORLD_LIMIT_M};
 pub use prepare::Prepared;
 pub use state::{MAX_COUNT, PrimitiveState, Restoring};
 pub use timings::Timings;
-pub use view::{Belief, Beliefs, Cells, LiveVoxel, Voxels};
+pub use view::{Belief, Beliefs, Cells, LiveBlock, LiveVoxel, Voxels};

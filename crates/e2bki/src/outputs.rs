@@ -1,5 +1,6 @@
 //! What can be read from a map: beliefs anywhere, voxels, bird's-eye cells, primitives, and the bytes it takes.
 
+use crate::changes::Changes;
 use crate::contents::Contents;
 use crate::error::{Error, Result};
 use crate::free::{State, Tally};
@@ -7,7 +8,7 @@ use crate::map::{PrimitiveSet, Recipe};
 use crate::mapper::Mapper;
 use crate::primitive::{Ellipsoid, Sums, log_evidence_of};
 use crate::state::PrimitiveState;
-use crate::view::{Beliefs, Cells, Lattice, LiveVoxel, Voxels, query, rasterise};
+use crate::view::{Beliefs, Cells, Lattice, LiveBlock, LiveVoxel, Voxels, query, rasterise};
 
 /// A primitive of the map.
 #[derive(Clone, Copy)]
@@ -173,13 +174,30 @@ impl Mapper {
     /// Voxels of the live view that hold evidence, in a fixed order; none if the live view is off. Those in space known to
     /// be free are left out. What changed since somebody last looked is computed first (see `views.update`).
     pub fn live_voxels(&self) -> impl Iterator<Item = LiveVoxel> {
-        let existence = self.existence();
         let Contents { live, set, .. } = self.seen();
         let voxels = live.as_ref().map_or_else(Vec::new, |live| self.run(|| live.voxels(set)));
-        voxels.into_iter().filter(move |voxel| match (&existence, voxel.belief.label()) {
+        let there = self.there();
+        voxels.into_iter().filter(there)
+    }
+
+    /// Blocks of the live view in which voxels can differ after [changes](Self::changes_since), each with all voxels that it
+    /// has now, which may be none; in ascending order. All blocks where what changed is not known. Costs time in proportion
+    /// to what changed.
+    pub fn live_blocks(&self, changes: &Changes) -> Vec<LiveBlock> {
+        let Contents { live, set, .. } = self.seen();
+        let mut blocks = live.as_ref().map_or_else(Vec::new, |live| self.run(|| live.changed(set, changes)));
+        let there = self.there();
+        blocks.iter_mut().for_each(|block| block.voxels.retain(&there));
+        blocks
+    }
+
+    /// Whether a voxel is not in space known to be free.
+    fn there(&self) -> impl Fn(&LiveVoxel) -> bool {
+        let existence = self.existence();
+        move |voxel| match (&existence, voxel.belief.label()) {
             (Some(existence), Some(label)) => !existence.leaves_out(voxel.center, label),
             _ => true,
-        })
+        }
     }
 
     /// Number of voxels in the live view.
@@ -211,15 +229,24 @@ impl Mapper {
 
     /// The map seen from above: height dropped, kernel and ellipses in the plane.
     pub fn birds_eye(&self) -> Result<BirdsEye<'_>> {
+        self.birds_eye_of(&self.seen().set.in_order())
+    }
+
+    /// The same of the primitives in the square metres from one to another, both included, only: what is around a robot
+    /// in a large map. Cells nearer to the border than kernels reach lack what comes from beyond it.
+    pub fn birds_eye_within(&self, low: [i32; 2], high: [i32; 2]) -> Result<BirdsEye<'_>> {
+        self.birds_eye_of(&self.seen().set.in_blocks([low[0], low[1], i32::MIN], [high[0], high[1], i32::MAX]))
+    }
+
+    fn birds_eye_of(&self, slots: &[u32]) -> Result<BirdsEye<'_>> {
         if self.accumulated.is_some() {
             return Err(Error::Unsupported("an accumulated posterior has no bird's-eye view".into()));
         }
-        let recipe = Recipe::planar(self.config());
-        let mut set = PrimitiveSet::new(self.classes().len(), recipe);
-        let batch = self.seen().set.to_flat_batch();
-        let there: Vec<usize> =
-            self.primitives().enumerate().filter(|(_, p)| !p.is_gone()).map(|(row, _)| row).collect();
-        set.insert(&batch, there);
+        let all = &self.seen().set;
+        let mut set = PrimitiveSet::new(self.classes().len(), Recipe::planar(self.config()));
+        let batch = all.to_flat_batch(slots);
+        let there = slots.iter().enumerate().filter(|(_, slot)| !all.core(**slot).gone).map(|(row, _)| row);
+        set.insert(&batch, there.collect::<Vec<usize>>());
         Ok(BirdsEye { map: self, set })
     }
 

@@ -163,7 +163,7 @@ impl ClassTable {
 
     /// The table of ids with names, and the name of these ids. Names of a table that comes with the program, in its
     /// order, are that table; others become classes in the order of their ids.
-    pub(crate) fn of_ids(names: &[(u16, String)]) -> Result<(Self, &'static str)> {
+    pub fn of_ids(names: &[(u16, String)]) -> Result<(Self, &'static str)> {
         let mut sorted: Vec<&(u16, String)> = names.iter().collect();
         sorted.sort();
         let in_order = sorted.iter().enumerate().all(|(i, (id, _))| usize::from(*id) == i);

@@ -346,20 +346,20 @@ impl PrimitiveSet {
 
     /// A judged copy of all primitives, in order.
     pub(crate) fn to_batch(&self) -> Batch {
-        self.copied(|core| (core.sums, core.surface))
+        self.copied(&self.in_order(), |core| (core.sums, core.surface))
     }
 
-    /// A judged copy of all primitives without their height, in order.
-    pub(crate) fn to_flat_batch(&self) -> Batch {
-        self.copied(|core| {
+    /// A judged copy of some primitives without their height.
+    pub(crate) fn to_flat_batch(&self, slots: &[u32]) -> Batch {
+        self.copied(slots, |core| {
             let [xx, yy, _, xy, ..] = core.surface;
             (core.sums.flattened(), [xx, yy, 0.0, xy, 0.0, 0.0])
         })
     }
 
-    fn copied(&self, change: impl Fn(&Core) -> (Sums, Surface)) -> Batch {
+    fn copied(&self, slots: &[u32], change: impl Fn(&Core) -> (Sums, Surface)) -> Batch {
         let mut batch = Batch::default();
-        for slot in self.in_order() {
+        for slot in slots.iter().copied() {
             let old = self.core(slot);
             let (sums, surface) = change(old);
             batch.cores.push(Core { muted: old.muted, surface, ..Core::of_sums(sums) });

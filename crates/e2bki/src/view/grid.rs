@@ -12,6 +12,7 @@ use super::evaluate::Scratch;
 use super::lattice::{Lattice, Mask, SIDE};
 use super::memory::KernelMemory;
 use super::places::BlockVoxels;
+use crate::changes::Changes;
 use crate::config::Distance;
 use crate::map::{Aabb, BlockKey, PrimitiveSet, Stale};
 use crate::maths::argmax;
@@ -23,6 +24,15 @@ pub struct LiveVoxel {
     pub center: [f64; 3],
     /// Belief at the centre.
     pub belief: Belief,
+}
+
+/// A block of the live view: 16×16×16 voxels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LiveBlock {
+    /// Its number along each axis, counted from the world's origin.
+    pub key: [i32; 3],
+    /// Its voxels that hold evidence, in a fixed order.
+    pub voxels: Vec<LiveVoxel>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -133,16 +143,28 @@ impl LiveGrid {
 
     /// Voxels by ascending block and index.
     pub(crate) fn iter(&self) -> impl Iterator<Item = LiveVoxel> {
+        self.keys().into_iter().flat_map(|key| self.of_block(key))
+    }
+
+    fn keys(&self) -> Vec<BlockKey> {
         let mut keys: Vec<BlockKey> = self.blocks.keys().copied().collect();
         keys.sort_unstable();
-        keys.into_iter().filter_map(|key| self.blocks.get(&key).map(|packed| (key, packed))).flat_map(
-            move |(key, packed)| {
-                packed.mask.voxels().zip(packed.voxels.iter()).map(move |(voxel, stored)| LiveVoxel {
-                    center: self.lattice.center_of(key, voxel),
-                    belief: Belief::of_parts(self.terms, stored.label, stored.values),
-                })
-            },
-        )
+        keys
+    }
+
+    fn of_block(&self, key: BlockKey) -> impl Iterator<Item = LiveVoxel> {
+        self.blocks.get(&key).into_iter().flat_map(move |packed| {
+            packed.mask.voxels().zip(packed.voxels.iter()).map(move |(voxel, stored)| LiveVoxel {
+                center: self.lattice.center_of(key, voxel),
+                belief: Belief::of_parts(self.terms, stored.label, stored.values),
+            })
+        })
+    }
+
+    /// All blocks, or those in which views can differ after changes, the emptied ones too; in ascending order.
+    pub(crate) fn changed(&self, changes: &Changes) -> Vec<LiveBlock> {
+        let keys = if changes.everything { self.keys() } else { self.lattice.blocks_of(changes) };
+        keys.into_iter().map(|key| LiveBlock { key: key.0, voxels: self.of_block(key).collect() }).collect()
     }
 
     pub(crate) fn byte_size(&self) -> usize {

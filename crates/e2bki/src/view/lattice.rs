@@ -1,6 +1,7 @@
 //! Regular grids in blocks of 16×16×16 voxels (16×16 cells in a bird's-eye view): numbers and centres of voxels, and sets
 //! of them.
 
+use crate::changes::Changes;
 use crate::map::BlockKey;
 use crate::maths::floor_i32;
 
@@ -75,6 +76,31 @@ impl Lattice {
     /// Centre of voxel `i` along an axis, metres.
     pub(super) fn center(&self, i: i32, axis: usize) -> f64 {
         if self.planar && axis == 2 { 0.0 } else { (f64::from(i) + 0.5) * self.resolution }
+    }
+
+    /// Blocks that meet the cubic metres in which views can differ after changes, in ascending order.
+    pub(crate) fn blocks_of(&self, changes: &Changes) -> Vec<BlockKey> {
+        let side = self.resolution * f64::from(SIDE);
+        let block = |metres: f64| floor_i32(metres / side);
+        // Neighbours mostly concern the same blocks.
+        let mut areas: Vec<([i32; 3], [i32; 3])> = (changes.blocks.iter().filter_map(|change| change.views))
+            .map(|(low, high)| {
+                (low.map(|v| block(f64::from(v))), high.map(|v| block((f64::from(v) + 1.0).next_down())))
+            })
+            .collect();
+        areas.sort_unstable();
+        areas.dedup();
+        let mut keys: Vec<BlockKey> = Vec::new();
+        for (low, high) in areas {
+            for x in low[0]..=high[0] {
+                for y in low[1]..=high[1] {
+                    keys.extend((low[2]..=high[2]).map(|z| BlockKey([x, y, z])));
+                }
+            }
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        keys
     }
 
     /// Number along each axis of a voxel of a block.

@@ -4,7 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::grid::{LiveGrid, LiveVoxel, Work};
+use super::grid::{LiveBlock, LiveGrid, LiveVoxel, Work};
+use crate::changes::Changes;
 use crate::config::Update;
 use crate::map::{Aabb, BlockKey, PrimitiveSet, Stale};
 
@@ -120,6 +121,11 @@ impl LiveView {
     /// Voxels by ascending block and index.
     pub(crate) fn voxels(&self, set: &PrimitiveSet) -> Vec<LiveVoxel> {
         self.look(set, |grid| grid.iter().collect())
+    }
+
+    /// Blocks in which voxels can differ after changes.
+    pub(crate) fn changed(&self, set: &PrimitiveSet, changes: &Changes) -> Vec<LiveBlock> {
+        self.look(set, |grid| grid.changed(changes))
     }
 
     pub(crate) fn remember_kernels(&mut self, remember: bool) {
