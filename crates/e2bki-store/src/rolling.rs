@@ -5,10 +5,10 @@ use std::path::Path;
 
 use e2bki::config::Posterior;
 use e2bki::primitive::block_of;
-use e2bki::{Belief, Changes, ClassSet, Config, Frame, FrameReport, Mapper, PrimitiveState};
+use e2bki::{Belief, Changes, ClassSet, Config, Frame, FrameReport, Mapper, PrimitiveState, TILE_M};
 
 use crate::error::{Error, Result};
-use crate::file::{Header, TILE_M, tile_of};
+use crate::file::{Header, tile_of};
 use crate::folder::{Folder, Tiles, Written};
 
 /// Share of the budget at which tiles go out: a frame's own growth must still fit.

@@ -28,6 +28,7 @@ mod gate;
 mod groups;
 mod input;
 pub mod kernel;
+mod keys;
 mod map;
 mod mapper;
 pub mod maths;
@@ -53,6 +54,7 @@ pub use error::{Error, Result};
 pub use input::{
     Dropped, EvidentialPoints, Frame, FrameReport, LogitKind, MAX_ODDS, MIN_ENTROPY_UNCERTAINTY, Semantics,
 };
+pub use keys::TILE_M;
 pub use map::Rank;
 pub use mapper::Mapper;
 pub use method::SemanticMapper;

@@ -12,7 +12,7 @@ use crate::classes::ClassSet;
 use crate::config::Config;
 use crate::contents::Contents;
 use crate::error::{Error, Result};
-use crate::map::BlockKey;
+use crate::keys::BlockKey;
 use crate::mapper::Mapper;
 use crate::pose::Pose;
 use crate::threads::{in_threads, threads_of};
@@ -33,7 +33,7 @@ impl Mapper {
     }
 
     /// Takes the counters of some columns of ground out of the map, by their numbers in multiples of
-    /// [`COLUMN_M`](super::COLUMN_M), to be kept elsewhere with the primitives there. The frames counted stay counted.
+    /// [`TILE_M`](crate::TILE_M), to be kept elsewhere with the primitives there. The frames counted stay counted.
     pub fn take_free_space(&mut self, wanted: impl Fn([i32; 2]) -> bool) -> BTreeMap<[i32; 2], Counters> {
         let free = self.contents.get_mut().free.as_mut();
         free.map_or_else(BTreeMap::new, |free| free.counters.take_columns(wanted))
@@ -70,7 +70,7 @@ impl Mapper {
         }
     }
 
-    /// Columns of ground, multiples of [`COLUMN_M`](super::COLUMN_M) along x and y, in which counters changed after the
+    /// Columns of ground, multiples of [`TILE_M`](crate::TILE_M) along x and y, in which counters changed after the
     /// change of that number (see [`Mapper::changes_since`]); in ascending order.
     pub fn free_space_since(&self, number: u64) -> Vec<[i32; 2]> {
         self.looked_through().map_or_else(Vec::new, |free| free.columns_since(number))

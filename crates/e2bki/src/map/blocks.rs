@@ -1,43 +1,10 @@
 //! The spatial index: a hash map of cubic metres, each with short records of the primitives whose mean it holds, and
 //! the box in which views are out of date because of them.
 
-use std::hash::{Hash, Hasher};
-
 use rustc_hash::FxHashMap;
 
 use super::aabb::{Aabb, Stale, StaleOfOne, Support};
-
-/// Corner of a block in whole metres.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct BlockKey(pub(crate) [i32; 3]);
-
-impl BlockKey {
-    /// Position along a Z-curve: what is near on it is near in the world. Repeats beyond a thousand kilometres.
-    pub(crate) fn along_curve(self) -> u64 {
-        let spread = |v: i32| {
-            let mut v = (v as u64).wrapping_add(1 << 20) & 0x1f_ffff;
-            for (shift, mask) in [
-                (32, 0x001f_0000_0000_ffff),
-                (16, 0x001f_0000_ff00_00ff),
-                (8, 0x100f_00f0_0f00_f00f),
-                (4, 0x10c3_0c30_c30c_30c3),
-                (2, 0x1249_2492_4924_9249),
-            ] {
-                v = (v | v << shift) & mask;
-            }
-            v
-        };
-        spread(self.0[0]) | spread(self.0[1]) << 1 | spread(self.0[2]) << 2
-    }
-}
-
-impl Hash for BlockKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let [x, y, z] = self.0.map(|v| u64::from(v as u32));
-        state.write_u64(x | y << 32);
-        state.write_u64(z);
-    }
-}
+use crate::keys::BlockKey;
 
 /// What a search needs of a primitive.
 #[derive(Debug, Clone, Copy, PartialEq)]

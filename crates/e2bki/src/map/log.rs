@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::aabb::{Aabb, Stale};
-use super::blocks::BlockKey;
 use crate::changes::{BlockChange, Changes, History};
+use crate::keys::BlockKey;
 use crate::primitive::block_of;
 
 /// No node.

@@ -3,7 +3,7 @@
 //! The sums of primitives are whole numbers, so that what is pooled here depends on which primitives there are and on
 //! nothing else; it is rounded once, when the pool is made.
 
-use super::blocks::BlockKey;
+use crate::keys::{BlockKey, ChunkKey};
 use crate::primitive::{QUANTUM_M, QUANTUM_M2, Sums};
 
 /// Blocks along the side of a chunk.
@@ -60,13 +60,13 @@ pub(super) fn eighth_of(local: [f32; 3]) -> u16 {
 }
 
 /// The chunk of a block, and the block's number in it.
-pub(super) fn chunk_of(BlockKey(block): BlockKey) -> (BlockKey, u16) {
+pub(super) fn chunk_of(BlockKey(block): BlockKey) -> (ChunkKey, u16) {
     let local = block.map(|v| v.rem_euclid(SIDE) as u16);
-    (BlockKey(block.map(|v| v.div_euclid(SIDE))), local[0] + 8 * (local[1] + 8 * local[2]))
+    (ChunkKey(block.map(|v| v.div_euclid(SIDE))), local[0] + 8 * (local[1] + 8 * local[2]))
 }
 
 /// The block of a number in a chunk.
-pub(super) fn block_in(BlockKey(chunk): BlockKey, number: u16) -> BlockKey {
+pub(super) fn block_in(ChunkKey(chunk): ChunkKey, number: u16) -> BlockKey {
     let local = [number % 8, number / 8 % 8, number / 64].map(i32::from);
     BlockKey(std::array::from_fn(|i| chunk[i].saturating_mul(SIDE).saturating_add(local[i])))
 }

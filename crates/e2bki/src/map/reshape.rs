@@ -2,11 +2,12 @@
 //! around form.
 
 use super::aabb::{Aabb, Stale, StaleOfOne, Support};
-use super::blocks::{BlockKey, Near};
+use super::blocks::Near;
 use super::pools::Member;
 use super::set::{PrimitiveSet, extent_of};
 use super::slots::Core;
 use super::surfaces::BlockSurfaces;
+use crate::keys::BlockKey;
 use crate::threads::in_threads;
 
 /// What changes in a block: primitives with a new kernel, and where views are out of date because of them.

@@ -4,9 +4,9 @@
 use rayon::prelude::*;
 
 use super::aabb::Support;
-use super::blocks::BlockKey;
 use super::surfaces::Surface;
 use crate::kernel::Form;
+use crate::keys::BlockKey;
 use crate::prefetch::prefetch;
 use crate::primitive::Sums;
 

@@ -6,8 +6,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::blocks::BlockKey;
 use super::pools::{Buffers, Chunk, Member, Pool, SIDE, block_in, chunk_of, eighth_of};
+use crate::keys::{BlockKey, ChunkKey};
 use crate::primitive::largest_eigenvalue;
 use crate::threads::in_threads;
 
@@ -45,7 +45,7 @@ impl BlockSurfaces {
 /// The pools of all blocks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Surfaces {
-    chunks: FxHashMap<BlockKey, Chunk>,
+    chunks: FxHashMap<ChunkKey, Chunk>,
 }
 
 impl Surfaces {
@@ -56,20 +56,20 @@ impl Surfaces {
         members: impl Fn(BlockKey) -> M + Sync,
         threads: usize,
     ) -> Vec<BlockSurfaces> {
-        let mut changed: Vec<(BlockKey, u16)> = blocks.map(chunk_of).collect();
+        let mut changed: Vec<(ChunkKey, u16)> = blocks.map(chunk_of).collect();
         changed.sort_unstable();
         let nothing = Chunk::default();
-        let of_chunks: Vec<&[(BlockKey, u16)]> = changed.chunk_by(|a, b| a.0 == b.0).collect();
+        let of_chunks: Vec<&[(ChunkKey, u16)]> = changed.chunk_by(|a, b| a.0 == b.0).collect();
         let made = in_threads(&of_chunks, threads, 16, Buffers::default, |buffers, of_one| {
             let (key, numbers) = (of_one[0].0, of_one.iter().map(|(_, number)| *number));
             let old = self.chunks.get(&key).unwrap_or(&nothing);
             old.replaced(numbers, |number| members(block_in(key, number)), buffers)
         });
-        let keys: Vec<BlockKey> = of_chunks.iter().map(|of_one| of_one[0].0).collect();
+        let keys: Vec<ChunkKey> = of_chunks.iter().map(|of_one| of_one[0].0).collect();
         self.chunks.extend(keys.iter().copied().zip(made));
 
-        let near: FxHashSet<BlockKey> = changed.iter().flat_map(|(key, number)| chunks_beside(*key, *number)).collect();
-        let near: Vec<BlockKey> = near.into_iter().filter(|key| self.chunks.contains_key(key)).collect();
+        let near: FxHashSet<ChunkKey> = changed.iter().flat_map(|(key, number)| chunks_beside(*key, *number)).collect();
+        let near: Vec<ChunkKey> = near.into_iter().filter(|key| self.chunks.contains_key(key)).collect();
         let each = in_threads(&near, threads, 16, Hood::default, |hood, key| {
             hood.gather(*key, &self.chunks);
             hood.surfaces(*key)
@@ -86,12 +86,12 @@ impl Surfaces {
 
     pub(crate) fn byte_size(&self) -> usize {
         #[allow(clippy::iter_over_hash_type)] // order is irrelevant to a sum
-        self.chunks.values().map(|chunk| chunk.byte_size() + size_of::<(BlockKey, Chunk)>()).sum()
+        self.chunks.values().map(|chunk| chunk.byte_size() + size_of::<(ChunkKey, Chunk)>()).sum()
     }
 }
 
 /// The chunk of a block and those that the block touches.
-fn chunks_beside(BlockKey(chunk): BlockKey, number: u16) -> impl Iterator<Item = BlockKey> {
+fn chunks_beside(ChunkKey(chunk): ChunkKey, number: u16) -> impl Iterator<Item = ChunkKey> {
     let local = [number % 8, number / 8 % 8, number / 64];
     let beside = local.map(|v| match v {
         0 => -1..=0,
@@ -103,7 +103,7 @@ fn chunks_beside(BlockKey(chunk): BlockKey, number: u16) -> impl Iterator<Item =
         let z = z.clone();
         y.clone().flat_map(move |j| z.clone().map(move |k| [i, j, k]))
     })
-    .map(move |d: [i32; 3]| BlockKey(std::array::from_fn(|axis| chunk[axis].saturating_add(d[axis]))))
+    .map(move |d: [i32; 3]| ChunkKey(std::array::from_fn(|axis| chunk[axis].saturating_add(d[axis]))))
 }
 
 /// Number of points, Σx, and Σxxᵀ.
@@ -160,13 +160,13 @@ impl Default for Hood {
 
 impl Hood {
     /// Reads a chunk and what touches it.
-    fn gather(&mut self, BlockKey(key): BlockKey, chunks: &FxHashMap<BlockKey, Chunk>) {
+    fn gather(&mut self, ChunkKey(key): ChunkKey, chunks: &FxHashMap<ChunkKey, Chunk>) {
         self.pools.clear();
         self.first.fill(NONE);
         self.near_change.fill(false);
         for n in 0..27_i32 {
             let offset = [n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1];
-            let beside = BlockKey(std::array::from_fn(|i| key[i].saturating_add(offset[i])));
+            let beside = ChunkKey(std::array::from_fn(|i| key[i].saturating_add(offset[i])));
             let Some(chunk) = chunks.get(&beside).filter(|_| n == 13 || beside.0 != key) else { continue };
             // Of a neighbour, the blocks that touch the chunk.
             let [x, y, z] = offset.map(|d| match d {
@@ -212,7 +212,7 @@ impl Hood {
     }
 
     /// Surfaces of the chunk that may differ.
-    fn surfaces(&self, key: BlockKey) -> Vec<BlockSurfaces> {
+    fn surfaces(&self, key: ChunkKey) -> Vec<BlockSurfaces> {
         let mut found: Vec<BlockSurfaces> = Vec::new();
         for own in &self.pools {
             let at = own.at as usize;

@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 use super::grid::{LiveBlock, LiveGrid, LiveVoxel, Work};
 use crate::changes::Changes;
 use crate::config::Update;
-use crate::map::{Aabb, BlockKey, PrimitiveSet, Stale};
+use crate::keys::BlockKey;
+use crate::map::{Aabb, PrimitiveSet, Stale};
 
 /// Large supports that wait at most. They are rare where primitives are small, and a map of large ones is a small map.
 const MOST_SUPPORTS: usize = 1 << 16;
