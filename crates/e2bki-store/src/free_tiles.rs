@@ -10,8 +10,6 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::file::{hash, unwrap_free, wrap_free};
 
-/// Tiles of counters are tiles of the map.
-
 /// Counters by tile.
 pub(crate) type FreeTiles = BTreeMap<[i32; 2], Counters>;
 
