@@ -4,7 +4,8 @@
 //!   message, borrowed from the decompressed chunk that holds it.
 //! - [`wire`] reads the fields of messages (CDR of ROS 2, the serialisation of ROS 1); [`messages`] the messages that a
 //!   mapper needs: clouds, images, calibrations, transforms, poses.
-//! - [`Transforms`] answers where a frame was at a time, by interpolation in the tree of `/tf` and `/tf_static`.
+//! - [`Transforms`] answers where a frame was at a time, by interpolation in the tree of `/tf` and `/tf_static`; [`Track`] by a topic
+//!   of poses.
 //! - [`BagWriter`] writes MCAP with ROS 2 messages and their [`schemas`]; [`compose`] makes the messages.
 //!
 //! Nothing in a file is trusted: lengths are bounded before memory is asked for, checksums are verified, and damage is
@@ -19,6 +20,7 @@ mod metadata;
 pub mod schemas;
 mod storage;
 mod tf;
+mod track;
 pub mod wire;
 mod write;
 
@@ -26,4 +28,5 @@ pub use bag::{Bag, Entry, Kind, Topic};
 pub use error::{Error, Result};
 pub use storage::Data;
 pub use tf::{Quaternion, Transforms, Unknown, interpolate};
+pub use track::Track;
 pub use write::{BagWriter, Fields, Schema};

@@ -1,5 +1,7 @@
 //! The tree of coordinate frames: where each was, by time.
 
+mod running;
+
 use std::collections::BTreeMap;
 
 use e2bki::Pose;

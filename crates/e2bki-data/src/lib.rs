@@ -14,7 +14,7 @@
 //!     let frame = dataset.load(index)?;
 //!     map.insert(&frame.frame())?;
 //! }
-//! # Ok::<(), e2bki_data::DataError>(())
+//! # Ok::<(), e2bki_data::Error>(())
 //! ```
 
 mod alignment;
@@ -31,8 +31,8 @@ pub use alignment::alignment;
 pub use classes::{ClassTable, IdNames, Remap, VOID, id_names};
 pub use dataset::{
     Dataset, GroundTruth, ImageSemantics, LabelledImage, LoadedFrame, OpenOptions, OwnedSemantics, ReadAhead,
-    ReadCounts, SemanticsSource, Skipped, ValueKind, read_ahead,
+    ReadCounts, SemanticsSource, Skipped, ValueKind, read_ahead, returns_of,
 };
-pub use error::{DataError, Flaw, Result};
+pub use error::{Error, Flaw, Result};
 pub use item::{Item, Message};
 pub use layout::{Format, Split};

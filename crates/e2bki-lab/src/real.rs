@@ -68,7 +68,7 @@ impl Recording {
             only_in_image: eye == Eye::Camera,
             ..OpenOptions::default()
         };
-        let named = |error: e2bki_data::DataError| match Dataset::open(folder, &bare) {
+        let named = |error: e2bki_data::Error| match Dataset::open(folder, &bare) {
             Ok(_) => anyhow::anyhow!(
                 "{} cannot be mapped with --semantics {semantics}: {error}\n  name another source with --semantics, as in \
                  `e2bki map`; `--semantics ground-truth` maps the true labels",

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use e2bki::config::Posterior;
 use e2bki::primitive::block_of;
-use e2bki::{Belief, ClassSet, Config, Frame, FrameReport, Mapper, PrimitiveState};
+use e2bki::{Belief, Changes, ClassSet, Config, Frame, FrameReport, Mapper, PrimitiveState, TILE_M};
 
 use crate::error::{Error, Result};
-use crate::file::{Header, TILE_M, tile_of};
+use crate::file::{Header, tile_of};
 use crate::folder::{Folder, Tiles, Written};
 
 /// Share of the budget at which tiles go out: a frame's own growth must still fit.
@@ -33,6 +33,8 @@ pub struct RollingMapper {
     per_primitive: f64,
     most: usize,
     peak: usize,
+    /// What the latest frame changed.
+    latest: Changes,
 }
 
 /// Tiles from a low to a high corner, both included.
@@ -91,19 +93,34 @@ impl RollingMapper {
         map.remember_kernels(false);
         let (resident, dirty, seen) = (BTreeSet::new(), BTreeSet::new(), map.change_number());
         let (free_resident, free_dirty) = (BTreeSet::new(), BTreeSet::new());
-        let (per_primitive, most, peak) = (0.0, 0, 0);
-        Self { map, folder, budget, resident, dirty, free_resident, free_dirty, seen, per_primitive, most, peak }
+        let (per_primitive, most, peak, latest) = (0.0, 0, 0, Changes::default());
+        Self {
+            map,
+            folder,
+            budget,
+            resident,
+            dirty,
+            free_resident,
+            free_dirty,
+            seen,
+            per_primitive,
+            most,
+            peak,
+            latest,
+        }
     }
 
     /// Adds a frame: first everything near its points comes back, then it is inserted, then what is far goes out.
     pub fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
         frame.check(self.map.classes().len())?;
+        self.latest = Changes::default();
         let Some((low, high)) = self.map.footprint(frame) else { return Ok(self.map.insert(frame)?) };
         let needed = Area::around([low[0], low[1]], [high[0], high[1]]);
         self.make_room(needed)?;
         self.bring(|tile| needed.holds(tile))?;
         let report = self.map.insert(frame)?;
-        let changed: BTreeSet<[i32; 2]> = self.map.changes_since(self.seen).primitive_blocks().map(tile_of).collect();
+        self.latest = self.map.changes_since(self.seen);
+        let changed: BTreeSet<[i32; 2]> = self.latest.primitive_blocks().map(tile_of).collect();
         // Tiles that the folder has were brought before the frame; the others are new.
         let folder = &self.folder;
         self.resident.extend(changed.iter().copied().filter(|tile| !folder.tiles.contains_key(tile)));
@@ -308,6 +325,11 @@ impl RollingMapper {
     /// The part of the map that is in memory.
     pub fn resident(&self) -> &Mapper {
         &self.map
+    }
+
+    /// What the latest frame changed, without what came from the folder or went there.
+    pub fn latest_changes(&self) -> &Changes {
+        &self.latest
     }
 
     /// Most bytes that were in memory so far.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use common::*;
 use e2bki::config::{ClusterCount, Clustering, Gated, Posterior};
-use e2bki::{Changes, Config, Frame, Mapper, Pose, PrimitiveState, Semantics};
+use e2bki::{Changes, Config, Frame, LiveVoxel, Mapper, Pose, PrimitiveState, Semantics};
 use proptest::prelude::*;
 
 /// Everything in every cubic metre, with the ids that they have in memory.
@@ -65,6 +65,13 @@ fn assert_announced(before: &Mapper, after: &Mapper, changes: &Changes) {
     };
     let there = differing(&live(before), &live(after), |center| cube_of(center.map(f64::from_bits)));
     assert!(there.is_subset(&views), "live voxels: {:?}", there.difference(&views).next());
+    // Whoever keeps the blocks of the view needs only those that changed.
+    let blocks = |map: &Mapper, changes: &Changes| -> BTreeMap<[i32; 3], Vec<LiveVoxel>> {
+        map.live_blocks(changes).into_iter().map(|block| (block.key, block.voxels)).collect()
+    };
+    let mut kept = blocks(before, &Changes { everything: true, ..Changes::default() });
+    kept.extend(blocks(after, changes));
+    assert_eq!(kept.into_values().flatten().collect::<Vec<_>>(), after.live_voxels().collect::<Vec<_>>());
     let columns: BTreeSet<[i32; 3]> = views.iter().map(|[x, y, _]| [*x, *y, 0]).collect();
     let cells = |map: &Mapper| {
         let cells = map.bev(resolution).unwrap();

@@ -204,6 +204,14 @@ fn assert_birds_eye(config: &Config) {
     assert!(cells.centers.len() > 1000);
     let asked = bird.query(&cells.centers);
     assert_eq!(asked, cells.beliefs);
+    // A part of the map shows the same where nothing reaches in from the rest.
+    let part = map.birds_eye_within([-8, -8], [7, 7]).unwrap();
+    let inner: Vec<usize> =
+        (0..cells.centers.len()).filter(|i| cells.centers[*i].iter().all(|v| v.abs() < 4.0)).collect();
+    assert!(inner.len() > 100 && part.cells(0.2).unwrap().centers.len() < cells.centers.len());
+    for i in inner {
+        assert_eq!(part.query(&cells.centers[i..=i]).get(0), cells.beliefs.get(i));
+    }
     let surfaces = surfaces(&map);
     for (i, center) in cells.centers.iter().enumerate().step_by(97) {
         let mut alpha = vec![map.config().kernel.prior; CLASSES];

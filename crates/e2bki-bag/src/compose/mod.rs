@@ -1,11 +1,13 @@
 //! Messages to write, as little-endian CDR with its header. Their definitions are in [`schemas`](crate::schemas).
 
 mod grids;
+mod map_points;
 mod sensors;
 mod shapes;
 mod status;
 
-pub use grids::{Layers, grid_map, occupancy_grid};
+pub use grids::{Layers, Plane, grid_map, occupancy_grid};
+pub use map_points::{MAP_POINT_BYTES, MapPoint, map_points};
 pub use sensors::{camera_info, cloud, compressed_image, image, label_info, transforms};
 pub use shapes::{Ellipsoid, ellipsoids};
 pub use status::{Level, Status, diagnostics};

@@ -10,7 +10,7 @@ pub use camera_info::CameraInfo;
 pub use cloud::{Cloud, CloudFields, Field, Number};
 pub use image::{CompressedImage, Image};
 pub use label_info::label_info;
-pub use poses::{Stamped, TransformMessage, odometry, path, pose, pose_with_covariance, transforms};
+pub use poses::{Stamped, TransformMessage, clock, odometry, path, pose, pose_with_covariance, transforms};
 
 use crate::wire::{Read, Reader, Wire};
 

@@ -94,3 +94,8 @@ pub fn path(wire: Wire, message: &[u8]) -> Read<Vec<Stamped>> {
     fields.text()?;
     fields.list(60, |f| stamped(f, false))
 }
+
+/// The time of a `rosgraph_msgs/Clock`, nanoseconds.
+pub fn clock(wire: Wire, message: &[u8]) -> Read<u64> {
+    stamp(&mut Reader::new(wire, message)?)
+}

@@ -14,4 +14,4 @@ pub use lens::{Fisheye, Lens};
 pub use occlusion::visible;
 pub use pinhole::{Camera, MAX_PIXELS, MAX_SIDE, Projected, check_size};
 pub use sample::Sampler;
-pub use timed::TimedMotion;
+pub use timed::{TimedMotion, shifted};

@@ -25,6 +25,15 @@ impl TimedMotion {
         Some(Self { first_s, step_s, knots: (0..=STEPS).map(knot).collect::<Option<_>>()? })
     }
 
+    /// The same of points with times, seconds after the scan's stamp in nanoseconds. Nothing where all have the same time.
+    pub fn of_points(times: &[f32], stamp: u64, at_stamp: &Pose, pose: impl Fn(u64) -> Option<Pose>) -> Option<Self> {
+        let (least, most) = times.iter().fold((0.0_f32, 0.0_f32), |(a, b), t| (a.min(*t), b.max(*t)));
+        if least == most {
+            return None;
+        }
+        Self::new([f64::from(least), f64::from(most)], at_stamp, |seconds| pose(shifted(stamp, seconds)))
+    }
+
     /// Where a point measured at a time would have been measured at the stamp.
     pub fn apply(&self, point: [f32; 3], time_s: f32) -> [f32; 3] {
         let p = point.map(f64::from);
@@ -34,6 +43,11 @@ impl TimedMotion {
         let (a, b) = (self.knots[low].apply(p), self.knots[low + 1].apply(p));
         std::array::from_fn(|i| (a[i] + share * (b[i] - a[i])) as f32)
     }
+}
+
+/// A time, nanoseconds, moved by some seconds.
+pub fn shifted(stamp: u64, seconds: f64) -> u64 {
+    stamp.saturating_add_signed((seconds * 1e9).round() as i64)
 }
 
 #[cfg(test)]

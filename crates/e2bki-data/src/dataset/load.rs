@@ -42,6 +42,27 @@ impl Returns {
     }
 }
 
+/// The returns of a scan and their places in it; what is no return is counted. `moved` takes a place and a point.
+pub fn returns_of(
+    scan: &[[f32; 3]],
+    counts: &mut ReadCounts,
+    moved: impl Fn(usize, [f32; 3]) -> [f32; 3],
+) -> (Vec<[f32; 3]>, Vec<u32>) {
+    let (mut points, mut slots) = (Vec::with_capacity(scan.len()), Vec::with_capacity(scan.len()));
+    counts.slots += scan.len();
+    for (slot, point) in scan.iter().enumerate() {
+        if point.iter().any(|v| !v.is_finite()) {
+            counts.non_finite += 1;
+        } else if *point == [0.0; 3] {
+            counts.no_return += 1;
+        } else {
+            points.push(moved(slot, *point));
+            slots.push(slot as u32);
+        }
+    }
+    (points, slots)
+}
+
 impl Dataset {
     /// Reads a frame.
     pub fn load(&self, index: usize) -> Result<LoadedFrame> {
@@ -49,7 +70,7 @@ impl Dataset {
         let entry = self.entry(index)?;
         // 1. The scan; what is no return is left out, the motion of the turn undone.
         let scan = cloud::read(&entry.cloud, &self.layout.cloud, &entry.pose)?;
-        let mut counts = ReadCounts { slots: scan.points.len(), ..ReadCounts::default() };
+        let mut counts = ReadCounts::default();
         let mut returns = self.returns(&scan, entry, &mut counts);
 
         // 2. Where the points are in the image.
@@ -89,18 +110,7 @@ impl Dataset {
 
     fn returns(&self, scan: &Cloud, entry: &Entry, counts: &mut ReadCounts) -> Returns {
         let undo = self.undo(scan, entry);
-        let mut points = Vec::with_capacity(scan.points.len());
-        let mut slots = Vec::with_capacity(scan.points.len());
-        for (slot, point) in scan.points.iter().enumerate() {
-            if point.iter().any(|v| !v.is_finite()) {
-                counts.non_finite += 1;
-            } else if *point == [0.0; 3] {
-                counts.no_return += 1;
-            } else {
-                points.push(undo.apply(slot, *point));
-                slots.push(slot as u32);
-            }
-        }
+        let (points, slots) = returns_of(&scan.points, counts, |slot, point| undo.apply(slot, point));
         Returns { points, slots, projected: None }
     }
 

@@ -38,14 +38,20 @@ struct Score {
     name: &'static str,
     value: fn(&Record) -> Option<f64>,
     more: bool,
+    /// Whether a difference is in percent of the other side: rates depend on who else uses the machine.
+    relative: bool,
 }
 
-const MIOU: Score = Score { name: "mIoU", value: |r| r.miou, more: true };
-const ACC: Score = Score { name: "Acc", value: |r| r.acc, more: true };
-const BS: Score = Score { name: "BS", value: |r| r.bs, more: false };
-const BS_VAR: Score =
-    Score { name: "BS by the variance", value: |r| r.calibrated(Confidence::Variance).bs, more: false };
-const HZ: Score = Score { name: "Hz", value: |r| r.hz, more: true };
+const MIOU: Score = Score { name: "mIoU", value: |r| r.miou, more: true, relative: false };
+const ACC: Score = Score { name: "Acc", value: |r| r.acc, more: true, relative: false };
+const BS: Score = Score { name: "BS", value: |r| r.bs, more: false, relative: false };
+const BS_VAR: Score = Score {
+    name: "BS by the variance",
+    value: |r| r.calibrated(Confidence::Variance).bs,
+    more: false,
+    relative: false,
+};
+const HZ: Score = Score { name: "Hz (difference in %)", value: |r| r.hz, more: true, relative: true };
 
 /// One method, or the best or worst of several by the score in question.
 enum Who {
@@ -129,7 +135,8 @@ impl Claim {
         let (better, than) = (side(&self.better, self.view), side(&self.than, View::Voxel));
         let sign = if self.score.more { 1.0 } else { -1.0 };
         let pairs = better.iter().zip(&than);
-        let difference = Mean::of(pairs.map(|(a, b)| a.zip(*b).map(|(a, b)| sign * (a - b))));
+        let unit = |b: f64| if self.score.relative { b / 100.0 } else { 1.0 };
+        let difference = Mean::of(pairs.map(|(a, b)| a.zip(*b).map(|(a, b)| sign * (a - b) / unit(b))));
         [
             self.what.clone(),
             self.score.name.into(),
@@ -188,7 +195,7 @@ fn methods(context: &mut Context, dataset: &Dataset, details: bool) -> Result<Ve
         let same = theirs.clone().with(|c| {
             (c.input.context, c.input.class_trust) = (default.input.context, default.input.class_trust);
         });
-        let mut method = Method::baseline(baseline, same, every);
+        let mut method = Method::baseline(baseline, same, every).in_context();
         method.name = with_context(baseline.name());
         all.push(method);
     }

@@ -242,13 +242,14 @@ impl Mapper {
         let side = self.config().clustering.cell_size;
         let taken: Vec<&Part> = taken.iter().map(AsRef::as_ref).collect();
         let added: Vec<&Part> = added.iter().map(AsRef::as_ref).collect();
-        self.run(|| Change::new(&self.set, &taken, &added, side))
+        let set = &self.seen().set;
+        self.run(|| Change::new(set, &taken, &added, side))
     }
 
     /// Takes counters out and adds others; views are told with the next change. On an error nothing has changed.
     fn recount(&mut self, taken: &Counters, added: &Counters) -> Result<()> {
         let weights = self.weights();
-        if let Some(free) = &mut self.free {
+        if let Some(free) = &mut self.contents.get_mut().free {
             free.combine(taken, true, &weights)?;
             // As many frames as were just taken out.
             free.combine(added, false, &weights)?;
@@ -258,7 +259,7 @@ impl Mapper {
 
     fn make(&mut self, change: Change) {
         self.run_mut(|map| {
-            change.apply(&mut map.set);
+            change.apply(&mut map.contents.get_mut().set);
             map.refresh();
         });
     }

@@ -12,8 +12,10 @@ use super::evaluate::Scratch;
 use super::lattice::{Lattice, Mask, SIDE};
 use super::memory::KernelMemory;
 use super::places::BlockVoxels;
+use crate::changes::Changes;
 use crate::config::Distance;
-use crate::map::{BlockKey, PrimitiveSet, Stale};
+use crate::keys::VoxelBlock;
+use crate::map::{Aabb, PrimitiveSet, Stale};
 use crate::maths::argmax;
 
 /// A voxel of the live view.
@@ -23,6 +25,15 @@ pub struct LiveVoxel {
     pub center: [f64; 3],
     /// Belief at the centre.
     pub belief: Belief,
+}
+
+/// A block of the live view: 16×16×16 voxels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LiveBlock {
+    /// Its number along each axis, counted from the world's origin.
+    pub key: [i32; 3],
+    /// Its voxels that hold evidence, in a fixed order.
+    pub voxels: Vec<LiveVoxel>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,12 +68,12 @@ pub(crate) struct LiveGrid {
     lattice: Lattice,
     terms: Terms,
     distance: Distance,
-    blocks: FxHashMap<BlockKey, Box<Packed>>,
+    blocks: FxHashMap<VoxelBlock, Box<Packed>>,
     len: usize,
     /// Number of the latest update.
     update: u32,
     /// Blocks that remember kernel values, with the update that computed them.
-    remembering: VecDeque<(u32, BlockKey)>,
+    remembering: VecDeque<(u32, VoxelBlock)>,
     /// Whether kernel values are remembered at all.
     pub(crate) remembers: bool,
 }
@@ -76,6 +87,13 @@ impl LiveGrid {
 
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Whether there may be a voxel in a box.
+    pub(crate) fn shows(&self, bounds: &Aabb) -> bool {
+        let stale = Stale { boxes: vec![*bounds], ..Stale::default() };
+        let masks = if self.blocks.is_empty() { Vec::new() } else { self.lattice.masks(&stale, self.distance) };
+        masks.iter().any(|(block, _)| self.blocks.contains_key(block))
     }
 
     /// Computes the voxels that are out of date anew.
@@ -126,16 +144,28 @@ impl LiveGrid {
 
     /// Voxels by ascending block and index.
     pub(crate) fn iter(&self) -> impl Iterator<Item = LiveVoxel> {
-        let mut keys: Vec<BlockKey> = self.blocks.keys().copied().collect();
+        self.keys().into_iter().flat_map(|key| self.of_block(key))
+    }
+
+    fn keys(&self) -> Vec<VoxelBlock> {
+        let mut keys: Vec<VoxelBlock> = self.blocks.keys().copied().collect();
         keys.sort_unstable();
-        keys.into_iter().filter_map(|key| self.blocks.get(&key).map(|packed| (key, packed))).flat_map(
-            move |(key, packed)| {
-                packed.mask.voxels().zip(packed.voxels.iter()).map(move |(voxel, stored)| LiveVoxel {
-                    center: self.lattice.center_of(key, voxel),
-                    belief: Belief::of_parts(self.terms, stored.label, stored.values),
-                })
-            },
-        )
+        keys
+    }
+
+    fn of_block(&self, key: VoxelBlock) -> impl Iterator<Item = LiveVoxel> {
+        self.blocks.get(&key).into_iter().flat_map(move |packed| {
+            packed.mask.voxels().zip(packed.voxels.iter()).map(move |(voxel, stored)| LiveVoxel {
+                center: self.lattice.center_of(key, voxel),
+                belief: Belief::of_parts(self.terms, stored.label, stored.values),
+            })
+        })
+    }
+
+    /// All blocks, or those in which views can differ after changes, the emptied ones too; in ascending order.
+    pub(crate) fn changed(&self, changes: &Changes) -> Vec<LiveBlock> {
+        let keys = if changes.everything { self.keys() } else { self.lattice.blocks_of(changes) };
+        keys.into_iter().map(|key| LiveBlock { key: key.0, voxels: self.of_block(key).collect() }).collect()
     }
 
     pub(crate) fn byte_size(&self) -> usize {
@@ -145,7 +175,7 @@ impl LiveGrid {
             .values()
             .map(|packed| packed.voxels.len() * size_of::<Stored>() + packed.memory.byte_size())
             .sum();
-        let table = self.blocks.capacity() * (size_of::<(BlockKey, Box<Packed>)>() + 1);
+        let table = self.blocks.capacity() * (size_of::<(VoxelBlock, Box<Packed>)>() + 1);
         table + self.blocks.len() * size_of::<Packed>() + voxels
     }
 }

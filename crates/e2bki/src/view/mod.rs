@@ -17,7 +17,7 @@ mod stale;
 pub(crate) use accumulate::Accumulated;
 pub(crate) use belief::Terms;
 pub use belief::{Belief, Beliefs};
-pub use grid::LiveVoxel;
+pub use grid::{LiveBlock, LiveVoxel};
 pub(crate) use grid::{LiveGrid, Work};
 pub(crate) use lattice::Lattice;
 pub(crate) use live::LiveView;

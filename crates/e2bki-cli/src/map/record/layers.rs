@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 use e2bki::Mapper;
-use e2bki_bag::compose::{self, Ellipsoid, Layers};
-use e2bki_bag::messages::Number;
+use e2bki_bag::compose::{self, Ellipsoid, Layers, MAP_POINT_BYTES, MapPoint, Plane, map_points};
 use e2bki_bag::{Quaternion, Schema, schemas};
 use e2bki_store::CostTable;
 
@@ -12,45 +11,15 @@ const MOST_ELLIPSOIDS: usize = 5000;
 const ELLIPSOIDS_WITHIN_M: f64 = 30.0;
 
 /// Most cells of a grid from above; beyond, its cells are made larger.
-const MOST_CELLS: f64 = 16e6;
+const MOST_CELLS: usize = 16_000_000;
 
 /// Mahalanobis radius at which ellipsoids are drawn: two standard deviations.
 const DRAWN_SIGMA: f64 = 2.0;
 
-/// Fields of every point: place, colour for viewers, class, its probability, uncertainty.
-const FIELDS: [(&str, Number); 7] = [
-    ("x", Number::F32),
-    ("y", Number::F32),
-    ("z", Number::F32),
-    ("rgb", Number::U32),
-    ("class", Number::U16),
-    ("p", Number::F32),
-    ("u", Number::F32),
-];
-
-/// Points with what is known of them.
-struct Points {
-    count: usize,
-    data: Vec<u8>,
-    origin: [f64; 3],
-}
-
-impl Points {
-    fn new(origin: [f64; 3]) -> Self {
-        Self { count: 0, data: Vec::new(), origin }
-    }
-
-    fn add(&mut self, map: &Mapper, place: [f64; 3], class: usize, p: f64, u: f64) {
-        for axis in 0..3 {
-            self.data.extend(((place[axis] - self.origin[axis]) as f32).to_le_bytes());
-        }
-        let [r, g, b] = map.classes().colors()[class];
-        self.data.extend([b, g, r, 0]);
-        self.data.extend((class as u16).to_le_bytes());
-        self.data.extend((p as f32).to_le_bytes());
-        self.data.extend((u as f32).to_le_bytes());
-        self.count += 1;
-    }
+/// A point of a map as it is sent, with the map's frame at `origin`.
+fn point(map: &Mapper, origin: [f64; 3], place: [f64; 3], (class, p, u): (usize, f64, f64)) -> [u8; MAP_POINT_BYTES] {
+    let place = std::array::from_fn(|i| place[i] - origin[i]);
+    MapPoint { place, color: map.classes().colors()[class], class, p, u }.bytes()
 }
 
 /// All messages of a map: topic, type, message.
@@ -61,24 +30,22 @@ pub(super) fn all(
     origin: [f64; 3],
     sensor: [f64; 3],
 ) -> Result<Vec<(&'static str, Schema, Vec<u8>)>> {
-    let cloud = |points: &Points| compose::cloud(stamp, frame, &FIELDS, points.count, &points.data);
-    let mut primitives = Points::new(origin);
+    let (mut primitives, mut voxels) = (Vec::new(), Vec::new());
     for p in map.primitives() {
         let probability = p.probability().get(p.label()).copied().unwrap_or(0.0);
-        primitives.add(map, p.mean(), p.label(), f64::from(probability), p.uncertainty());
+        primitives.extend(point(map, origin, p.mean(), (p.label(), f64::from(probability), p.uncertainty())));
     }
-    let mut voxels = Points::new(origin);
     let seen = map.voxels(map.config().views.resolution)?;
     for (center, belief) in seen.centers.iter().zip(seen.beliefs.iter()) {
         if let Some(label) = belief.label() {
-            voxels.add(map, *center, label, belief.confidence(), belief.uncertainty());
+            voxels.extend(point(map, origin, *center, (label, belief.confidence(), belief.uncertainty())));
         }
     }
     let (occupancy, layers) = grids(map, stamp, frame, origin)?;
     let shapes = compose::ellipsoids(stamp, frame, "primitives", &ellipsoids(map, origin, sensor));
     Ok(vec![
-        ("/map/primitives", schemas::POINT_CLOUD, cloud(&primitives)),
-        ("/map/voxels", schemas::POINT_CLOUD, cloud(&voxels)),
+        ("/map/primitives", schemas::POINT_CLOUD, map_points(stamp, frame, &primitives)),
+        ("/map/voxels", schemas::POINT_CLOUD, map_points(stamp, frame, &voxels)),
         ("/map/occupancy", schemas::OCCUPANCY_GRID, occupancy),
         ("/map/grid_map", schemas::GRID_MAP, layers),
         ("/map/ellipsoids", schemas::MARKERS, shapes),
@@ -88,33 +55,20 @@ pub(super) fn all(
 /// The view from above as costs of classes, and as layers.
 fn grids(map: &Mapper, stamp: u64, frame: &str, origin: [f64; 3]) -> Result<(Vec<u8>, Vec<u8>)> {
     let mut resolution = map.config().views.resolution;
-    let (cells, low, size) = loop {
+    let (cells, plane) = loop {
         let cells = map.bev(resolution)?;
-        let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
-        for center in &cells.centers {
-            for i in 0..2 {
-                low[i] = low[i].min(center[i]);
-                high[i] = high[i].max(center[i]);
-            }
-        }
-        if cells.centers.is_empty() {
-            break (cells, [0.0; 2], [0; 2]);
-        }
-        let size = [0, 1].map(|i| ((high[i] - low[i]) / resolution).round() + 1.0);
-        if size[0] * size[1] <= MOST_CELLS {
-            break (cells, low, size.map(|n| n as usize));
+        if let Some(plane) = Plane::around(resolution, &cells.centers, MOST_CELLS) {
+            break (cells, plane);
         }
         resolution *= 2.0;
     };
     let costs = CostTable::default().of(map.classes())?;
-    let count = size[0] * size[1];
+    let count = plane.cells();
     let mut taken = vec![-1_i8; count];
     let names = ["class", "p", "u", "u_sem", "u_spa", "cost"];
     let mut layers: Vec<(&str, Vec<f32>)> = names.iter().map(|name| (*name, vec![f32::NAN; count])).collect();
     for (center, belief) in cells.centers.iter().zip(cells.beliefs.iter()) {
-        let Some(label) = belief.label() else { continue };
-        let [x, y] = [0, 1].map(|i| ((center[i] - low[i]) / resolution).round() as usize);
-        let at = y * size[0] + x;
+        let (Some(label), Some(at)) = (belief.label(), plane.cell(*center)) else { continue };
         let values = [
             label as f64,
             belief.confidence(),
@@ -126,7 +80,8 @@ fn grids(map: &Mapper, stamp: u64, frame: &str, origin: [f64; 3]) -> Result<(Vec
         taken[at] = costs[label] as i8;
         layers.iter_mut().zip(values).for_each(|((_, layer), value)| layer[at] = value as f32);
     }
-    let corner = [0, 1].map(|i| low[i] - 0.5 * resolution - origin[i]);
+    let (corner, size) = (plane.corner(), plane.size);
+    let corner = [0, 1].map(|i| corner[i] - origin[i]);
     let grid = Layers { resolution, corner, size, layers: &layers };
     let occupancy = compose::occupancy_grid(stamp, frame, resolution, [corner[0], corner[1], 0.0], size, &taken);
     Ok((occupancy, compose::grid_map(stamp, frame, &grid)))

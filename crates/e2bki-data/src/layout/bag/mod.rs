@@ -13,10 +13,10 @@ use e2bki::ClassSet;
 use e2bki_bag::Bag;
 
 use super::{Entry, Layout, sequences};
-use crate::camera::TimedMotion;
+use crate::camera::{TimedMotion, shifted};
 use crate::classes::ClassTable;
 use crate::dataset::{CloudForm, OpenOptions, SemanticsSource};
-use crate::error::{DataError, Result};
+use crate::error::{Error, Result};
 use crate::files;
 use crate::item::{CLOUD, Item, Message};
 use motion::Motion;
@@ -39,7 +39,7 @@ pub(crate) struct Recording {
 
 pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<Layout> {
     if options.split.is_some() {
-        return Err(DataError::Request("a recording has no division into train, val and test".into()));
+        return Err(Error::Request("a recording has no division into train, val and test".into()));
     }
     let bag = Arc::new(Bag::open(path)?);
     let mut notes: Vec<String> = bag.notes().to_vec();
@@ -48,7 +48,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<Layout> {
     if survey.scans.is_empty() {
         let why = survey.first_broken.as_deref().unwrap_or("it has no messages");
         let topic = &bag.topics()[chosen.cloud].name;
-        return Err(DataError::Missing(format!("{}: no cloud of {topic} can be read: {why}", path.display())));
+        return Err(Error::Missing(format!("{}: no cloud of {topic} can be read: {why}", path.display())));
     }
     let motion = Motion::choose(&bag, options.poses.as_deref(), &mut survey, &mut notes)?;
     let seen = chosen.image.or(chosen.image_labels).map(|i| bag.topics()[i].name.as_str());
@@ -166,11 +166,6 @@ fn say_of_the_clock(survey: &Survey, motion: &Motion, options: &OpenOptions, not
     }
 }
 
-/// A time moved by some seconds.
-fn shifted(stamp: u64, seconds: f64) -> u64 {
-    stamp.saturating_add_signed((seconds * 1e9).round() as i64)
-}
-
 /// The classes that the recording names, and the name of its ids.
 fn classes(
     survey: &Survey,
@@ -205,12 +200,7 @@ impl Recording {
         if !self.motion.moves(&scan.frame) {
             return None;
         }
-        let (least, most) = times.iter().fold((0.0_f32, 0.0_f32), |(a, b), t| (a.min(*t), b.max(*t)));
-        if least == most {
-            return None;
-        }
-        let pose = |s: f64| self.motion.at(&scan.frame, shifted(scan.stamp, s)).ok();
-        TimedMotion::new([f64::from(least), f64::from(most)], &entry.pose, pose)
+        TimedMotion::of_points(times, scan.stamp, &entry.pose, |time| self.motion.at(&scan.frame, time).ok())
     }
 
     /// The messages of a topic that belong to the frames, with their type; nothing where there is no such topic.

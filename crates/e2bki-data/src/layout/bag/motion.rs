@@ -4,20 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use e2bki::Pose;
-use e2bki_bag::messages::{Stamped, TransformMessage};
-use e2bki_bag::{Bag, Transforms, Unknown};
+use e2bki_bag::messages::Stamped;
+use e2bki_bag::{Bag, Track, Transforms, Unknown};
 
 use super::survey::{BEYOND_S, Survey};
 use super::topics::{self, POSES};
-use crate::error::{DataError, Result};
+use crate::error::{Error, Result};
 use crate::files;
 use crate::parse::{self, PoseRows};
 
 /// Frame that most topics of poses speak of without saying so.
 const BODY: &str = "base_link";
-
-/// Names of the two ends of a track of poses.
-const ENDS: [&str; 2] = ["world", "body"];
 
 /// Where the sensor was.
 #[derive(Debug)]
@@ -30,20 +27,18 @@ pub(super) struct Motion {
 enum By {
     /// Transforms to this frame.
     Tree(String),
-    /// Poses of a frame of the tree, or of the sensor itself where no frame is named.
-    Track(Transforms, Option<String>),
+    /// Poses of a frame of the tree, or of the sensor itself.
+    Track(Track),
     /// Poses of the sensor by the numbers of scans; the track is for times between them.
-    Scans(BTreeMap<u64, Pose>, Transforms),
+    Scans(BTreeMap<u64, Pose>, Track),
     /// It stands still at the origin.
     Still,
 }
 
-/// Poses as a track from one end to the other.
-fn track(poses: impl IntoIterator<Item = (u64, Pose)>) -> Transforms {
-    let mut all = Transforms::new(BEYOND_S);
-    for (stamp, pose) in poses {
-        all.add(TransformMessage { stamp, parent: ENDS[0].into(), child: ENDS[1].into(), pose }, false);
-    }
+/// Poses of a frame, or of the sensor itself.
+fn track(body: Option<String>, poses: impl IntoIterator<Item = (u64, Pose)>) -> Track {
+    let mut all = Track::new(body, BEYOND_S);
+    poses.into_iter().for_each(|(stamp, pose)| all.add(stamp, pose));
     all
 }
 
@@ -63,7 +58,7 @@ impl Motion {
                 }
                 None if Path::new(text).is_file() => by_file(Path::new(text), survey)?,
                 None => {
-                    return Err(DataError::Request(format!(
+                    return Err(Error::Request(format!(
                         "--poses {text}: neither `tf`, `tf:FRAME`, `none`, nor a file, nor a topic; topics of poses: {}",
                         tracks(bag, survey)
                     )));
@@ -78,15 +73,7 @@ impl Motion {
     pub(super) fn at(&self, sensor: &str, time: u64) -> std::result::Result<Pose, Unknown> {
         match &self.by {
             By::Tree(world) => self.tree.look_up(world, sensor, time),
-            By::Track(track, body) => {
-                let world_from_body = track.look_up(ENDS[0], ENDS[1], time)?;
-                let Some(body) = body else { return Ok(world_from_body) };
-                let body_from_sensor = self.tree.look_up(body, sensor, time)?;
-                world_from_body
-                    .after(&body_from_sensor)
-                    .map_err(|_| Unknown::Unconnected(body.clone(), sensor.to_string()))
-            }
-            By::Scans(_, track) => track.look_up(ENDS[0], ENDS[1], time),
+            By::Track(track) | By::Scans(_, track) => track.at(&self.tree, sensor, time),
             By::Still => Ok(Pose::IDENTITY),
         }
     }
@@ -127,7 +114,7 @@ fn tracks(bag: &Bag, survey: &Survey) -> String {
 fn rooted(tree: &Transforms, sensor: &str, bag: &Bag) -> Result<String> {
     if !tree.knows(sensor) {
         let frames = if tree.is_empty() { "there are no transforms".into() } else { tree.frames().join(", ") };
-        return Err(DataError::Missing(format!(
+        return Err(Error::Missing(format!(
             "{}: no transform names the clouds' frame `{sensor}` ({frames})",
             bag.path().display()
         )));
@@ -154,7 +141,7 @@ fn found(bag: &Bag, survey: &mut Survey, tree: &Transforms, sensor: &str, notes:
     }
     let frames =
         if tree.is_empty() { "no transforms".into() } else { format!("transforms of {}", tree.frames().join(", ")) };
-    Err(DataError::Missing(format!(
+    Err(Error::Missing(format!(
         "{} has no poses of the clouds' frame `{sensor}`: {frames}, and no Odometry, PoseStamped or Path. Give --poses FILE \
          (TUM: time x y z qx qy qz qw, or KITTI), or --poses none for a sensor that stands still",
         bag.path().display()
@@ -172,7 +159,7 @@ fn by_topic(
     let name = &bag.topics()[number].name;
     let poses: Vec<Stamped> = survey.tracks.remove(&number).unwrap_or_default();
     let Some(first) = poses.first() else {
-        return Err(DataError::Missing(format!("{}: {name} holds no poses", bag.path().display())));
+        return Err(Error::Missing(format!("{}: {name} holds no poses", bag.path().display())));
     };
     let said = first.child.clone().filter(|frame| !frame.is_empty());
     let body = said.clone().or_else(|| tree.knows(BODY).then(|| BODY.to_string()));
@@ -193,20 +180,20 @@ fn by_topic(
             None
         }
     };
-    Ok(By::Track(track(poses.into_iter().map(|pose| (pose.stamp, pose.pose))), body))
+    Ok(By::Track(track(body, poses.into_iter().map(|pose| (pose.stamp, pose.pose)))))
 }
 
 fn by_file(path: &Path, survey: &Survey) -> Result<By> {
     let stamps: Vec<u64> = survey.scans.iter().map(|scan| scan.stamp).collect();
     let by_scan = |poses: BTreeMap<u64, Pose>| {
         let timed = poses.iter().filter_map(|(id, pose)| Some((*stamps.get(usize::try_from(*id).ok()?)?, *pose)));
-        let track = track(timed);
+        let track = track(None, timed);
         By::Scans(poses, track)
     };
     match files::parse_text(path, parse::pose_rows)? {
         PoseRows::ByTime(rows) => {
             let stamp = |time: f64| (time.max(0.0) * 1e9).round() as u64;
-            Ok(By::Track(track(rows.into_iter().map(|(time, pose)| (stamp(time), pose))), None))
+            Ok(By::Track(track(None, rows.into_iter().map(|(time, pose)| (stamp(time), pose)))))
         }
         PoseRows::ByLine(rows) => Ok(by_scan((0..).zip(rows).collect())),
         PoseRows::ByFrame(rows) => Ok(by_scan(rows)),

@@ -1,27 +1,8 @@
 //! Maps as sums, as a user meets them: hashes, submaps listed, taken out, corrected, and trusted less.
 
-#![allow(clippy::expect_used, clippy::unwrap_used)] // a test may fail loudly
-
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
-fn e2bki(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_e2bki")).args(arguments).output().expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn name(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
-fn done(arguments: &[&str]) -> String {
-    let output = e2bki(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
+use crate::{done, e2bki, name, text};
 
 /// A command that must fail with a message that names what is wrong.
 fn refused(arguments: &[&str], hint: &str) {

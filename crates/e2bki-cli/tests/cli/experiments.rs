@@ -1,12 +1,12 @@
 //! Experiments as a user runs them: tiny drives from end to end, interruption, mistakes.
 
-#![allow(clippy::expect_used)] // a test may fail loudly
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+use crate::text;
 
 /// A drive of four coarse frames.
 const TINY: [&str; 4] = ["--frames", "4", "--columns", "160"];
@@ -19,10 +19,6 @@ fn command(name: &str, out: &Path, more: &[&str]) -> Command {
 
 fn run(name: &str, out: &Path, more: &[&str]) -> Output {
     command(name, out, more).output().expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Records without what depends on the clock.

@@ -1,0 +1,3 @@
+//! x
+#[cfg(feature = "dds")]
+pub use ros2_client::Context;
