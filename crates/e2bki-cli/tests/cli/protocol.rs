@@ -95,3 +95,25 @@ fn kitti_360_is_scored_on_sequence_10_with_labels_of_pixels() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("labels of points are the truth"), "{}", text(&output.stdout));
 }
+
+#[test]
+fn the_real_frames_at_hand_go_the_same_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = ["--semantics", "logits:espnetv2_pred"];
+    if let Some(data) = e2bki_testdata::real("rellis3d") {
+        let output = experiment("table-offroad", &data, folder.path(), &source);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let printed = text(&output.stdout);
+        // What is assumed is said: no poses, and frames that the network did not see.
+        for words in ["1 frames by the paper's protocol", "taken to be at the origin", "have no semantics"] {
+            assert!(printed.contains(words), "{words} is missing in\n{printed}");
+        }
+        let all = records(folder.path(), "table-offroad");
+        assert!(all.iter().all(|r| r["labelled_frames"] == 1 && r["queries"].as_u64().unwrap() > 5000), "{all:?}");
+    }
+    if let Some(data) = e2bki_testdata::real("kitti360") {
+        let output = experiment("table-urban", &data, folder.path(), &source);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(text(&output.stdout).contains("No ground truth was found"), "{}", text(&output.stdout));
+    }
+}

@@ -62,9 +62,9 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
 
 fn rows(drives: &[Vec<Record>]) -> Table {
     type Value = fn(&Record) -> Option<f64>;
-    let scores: [Value; 5] = [|r| r.miou, |r| r.acc, |r| r.bs, |r| r.ece, |r| r.hz];
+    let scores: [Value; 4] = [|r| r.miou, |r| r.acc, |r| r.bs, |r| r.ece];
     let of = |drive: &[Record], name: &str, value: Value| drive.iter().find(|r| r.method == name).and_then(value);
-    let mut table = Table::new(["", "mIoU", "Acc", "BS", "ECE", "Hz"]);
+    let mut table = Table::new(["", "mIoU", "Acc", "BS", "ECE"]);
     let own = scores.map(|value| shown(Mean::of(drives.iter().map(|drive| of(drive, OURS_PAPER, value)))));
     table.row([OURS_PAPER.to_string()].into_iter().chain(own));
     for (name, _) in READINGS {
