@@ -94,7 +94,20 @@ impl RollingMapper {
         let (resident, dirty, seen) = (BTreeSet::new(), BTreeSet::new(), map.change_number());
         let (free_resident, free_dirty) = (BTreeSet::new(), BTreeSet::new());
         let (per_primitive, most, peak, latest) = (0.0, 0, 0, Changes::default());
-        Self { map, folder, budget, resident, dirty, free_resident, free_dirty, seen, per_primitive, most, peak, latest }
+        Self {
+            map,
+            folder,
+            budget,
+            resident,
+            dirty,
+            free_resident,
+            free_dirty,
+            seen,
+            per_primitive,
+            most,
+            peak,
+            latest,
+        }
     }
 
     /// Adds a frame: first everything near its points comes back, then it is inserted, then what is far goes out.

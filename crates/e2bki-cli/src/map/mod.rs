@@ -1,6 +1,6 @@
 //! `e2bki map`: a dataset folder in, a map out.
 
-mod budget;
+pub(crate) mod budget;
 mod html;
 mod keep;
 pub(crate) mod live;
@@ -9,7 +9,7 @@ mod record;
 mod report;
 mod source;
 mod submaps;
-mod write;
+pub(crate) mod write;
 
 use std::path::PathBuf;
 use std::sync::Arc;

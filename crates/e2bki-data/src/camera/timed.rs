@@ -26,12 +26,7 @@ impl TimedMotion {
     }
 
     /// The same of points with times, seconds after the scan's stamp in nanoseconds. Nothing where all have the same time.
-    pub fn of_points(
-        times: &[f32],
-        stamp: u64,
-        at_stamp: &Pose,
-        pose: impl Fn(u64) -> Option<Pose>,
-    ) -> Option<Self> {
+    pub fn of_points(times: &[f32], stamp: u64, at_stamp: &Pose, pose: impl Fn(u64) -> Option<Pose>) -> Option<Self> {
         let (least, most) = times.iter().fold((0.0_f32, 0.0_f32), |(a, b), t| (a.min(*t), b.max(*t)));
         if least == most {
             return None;

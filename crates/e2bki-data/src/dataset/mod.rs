@@ -12,8 +12,8 @@ mod read_ahead;
 mod source;
 
 pub use frame::{LoadedFrame, OwnedSemantics, ReadCounts};
-pub use load::returns_of;
 pub use image_labels::LabelledImage;
+pub use load::returns_of;
 pub use open::{Dataset, Skipped};
 pub use options::{GroundTruth, ImageSemantics, OpenOptions, SemanticsSource, ValueKind};
 pub use read_ahead::{ReadAhead, read_ahead};
