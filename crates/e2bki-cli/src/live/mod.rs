@@ -27,7 +27,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let config = options.config()?;
     let lock = options.check_out()?;
     // Names and files are looked at before the network is joined.
-    let given = options.classes.as_deref().filter(|name| !name.starts_with('/')).map(ClassTable::open).transpose()?;
+    let given = if options.classes_are_told() { None } else { Some(ClassTable::open(&options.classes)?) };
     if let Some(advice) = e2bki_live::advice() {
         table::say(&format!("warning: {advice}"));
     }
@@ -39,7 +39,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         interruptible.asked_to_stop() || options.seconds.is_some_and(|seconds| begun.elapsed().as_secs_f64() >= seconds)
     };
     let Some((table, remap)) = classes(options, given, &inputs, &connection, &over)? else {
-        bail!("stopped before anybody told the names of the classes on {}", options.classes.as_deref().unwrap_or(""));
+        bail!("stopped before anybody told the names of the classes on {}", options.classes);
     };
     let mut map = Held::new(table.classes().clone(), &config, options, lock)?;
     let costs = CostTable::default().of(table.classes())?;

@@ -15,13 +15,15 @@ use e2bki_store::WriteLock;
 use crate::config::Parameters;
 use crate::map::budget::parse_bytes;
 use crate::map::write;
+use crate::view::ServeArguments;
 
 /// Map what a running robot sees: a ROS 2 node without ROS
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     e2bki live --points /ouster/points --tf map --classes urban11 --out street.e2bki\n  \
     e2bki live --points /points --odom /odom --classes /label_info --domain 7 --memory 2GB --out street.e2bki\n  \
-    e2bki live --points /points --classes offroad7 --loopback --use-sim-time --rate 5\n  \
+    e2bki live --points /points --classes offroad7 --loopback --use-sim-time --rate 5 --view\n  \
+    e2bki live --points /points --classes urban11 --onto street.e2bki --out street.e2bki\n  \
     ros2 service call /e2bki/save std_srvs/srv/Trigger\n\n\
     Clouds need a field `label`, `class` or `semantic`. Each is mapped when transforms or odometry reach its time; who is too\n\
     slow drops the oldest, and everything that is left out is counted on /diagnostics.\n\n\
@@ -32,7 +34,7 @@ use crate::map::write;
 pub(crate) struct Options {
     /// Topic of the clouds (sensor_msgs/PointCloud2)
     #[arg(long, value_name = "TOPIC")]
-    points: String,
+    pub(super) points: String,
     /// Poses from odometry (nav_msgs/Odometry); transforms connect its frame with that of the clouds
     #[arg(long, value_name = "TOPIC", conflicts_with = "tf")]
     odom: Option<String>,
@@ -40,8 +42,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FRAME", default_value = "map")]
     tf: String,
     /// Classes: offroad7, urban11, urban11-strict, semantickitti19, a TOML file, or a topic of vision_msgs/LabelInfo
-    #[arg(long, value_name = "NAME|FILE|TOPIC", required = true)]
-    pub(super) classes: Option<String>,
+    #[arg(long, value_name = "NAME|FILE|TOPIC")]
+    pub(super) classes: String,
     /// Label ids of the clouds: rellis3d, kitti360, semantickitti, cityscapes, classes [default: classes, or what the topic
     /// says]
     #[arg(long, value_name = "NAME")]
@@ -70,6 +72,9 @@ pub(crate) struct Options {
     /// Map file to write at the end: .e2bki to continue with, .ply for viewers
     #[arg(short, long, value_name = "MAP")]
     pub(super) out: Option<PathBuf>,
+    /// Continue a saved map, with its own parameters
+    #[arg(long, value_name = "MAP.e2bki")]
+    pub(super) onto: Option<PathBuf>,
     /// Also save the map every so many seconds
     #[arg(long, value_name = "S", requires = "out")]
     save_every: Option<f64>,
@@ -106,6 +111,11 @@ pub(crate) struct Options {
     /// Voxel size, metres
     #[arg(long, value_name = "M")]
     resolution: Option<f64>,
+    /// Show the map in the browser too
+    #[arg(long)]
+    pub(super) view: bool,
+    #[command(flatten)]
+    pub(super) serve: ServeArguments,
     #[command(flatten)]
     parameters: Parameters,
 }
@@ -129,6 +139,9 @@ impl Options {
                 bail!("{name} {value} is not from {least} to {most}");
             }
         }
+        if self.onto.is_some() && (self.parameters.any() || self.max_range.is_some() || self.resolution.is_some()) {
+            bail!("--onto continues a map with its own parameters; remove the others");
+        }
         let mut config = self.parameters.read()?;
         for (key, value) in [("input.max_range", self.max_range), ("views.resolution", self.resolution)] {
             if let Some(value) = value {
@@ -139,6 +152,11 @@ impl Options {
             bail!("updates are made of the live voxels: leave views.live_voxels at true");
         }
         Ok(config)
+    }
+
+    /// Whether the classes come from a topic.
+    pub(super) fn classes_are_told(&self) -> bool {
+        self.classes.starts_with('/') && !std::path::Path::new(&self.classes).is_file()
     }
 
     /// That the map can be written, and by nobody else.
@@ -174,7 +192,9 @@ impl Options {
         if self.use_sim_time {
             topics.push((Kind::Clock, "/clock".into()));
         }
-        topics.extend(self.classes.clone().filter(|name| name.starts_with('/')).map(|topic| (Kind::LabelInfo, topic)));
+        if self.classes_are_told() {
+            topics.push((Kind::LabelInfo, self.classes.clone()));
+        }
         let networks = if self.loopback { vec![IpAddr::V4(Ipv4Addr::LOCALHOST)] } else { self.network.clone() };
         let prefix = self.prefix.trim_matches('/');
         let prefix = if prefix.is_empty() { String::new() } else { format!("/{prefix}") };

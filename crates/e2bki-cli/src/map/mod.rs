@@ -2,7 +2,7 @@
 
 pub(crate) mod budget;
 mod html;
-mod keep;
+pub(crate) mod keep;
 pub(crate) mod live;
 mod method;
 mod record;
