@@ -94,7 +94,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "M", default_value_t = 60.0)]
     window: f64,
     /// Scans that may wait; a further one drops the oldest
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_least_one)]
     pub(super) queue: usize,
     /// Longest time that a scan waits for late transforms, seconds
     #[arg(long, value_name = "S", default_value_t = 0.5)]
