@@ -99,7 +99,7 @@ macro_rules! from_system {
     )*};
 }
 
-from_system!(e2bki_data::DataError::Io, e2bki_sim::SimError::Io, e2bki_view::Error::Bind);
+from_system!(e2bki_data::Error::Io, e2bki_sim::Error::Io, e2bki_view::Error::Bind);
 
 impl From<e2bki_layers::Error> for Failure {
     fn from(error: e2bki_layers::Error) -> Self {

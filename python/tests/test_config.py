@@ -30,6 +30,7 @@ def test_presets_and_files():
     paper = Config(preset="paper-rellis", resolution=0.1)
     assert Config.from_toml("[views]\nresolution = 0.3") == Config.from_toml("resolution = 0.3") == Config(resolution=0.3)
     assert (paper.clusters, paper.clustering, paper.resolution) == (256, "kmeans++", 0.1)
+    assert (paper.cluster_count, paper.min_points_per_cluster, paper.max_extent) == ("per-class", 1, math.inf)
 
 
 def test_numbers_of_any_type():

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// Why data could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum DataError {
+pub enum Error {
     /// The file system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
@@ -43,7 +43,7 @@ pub enum DataError {
     Library(#[from] e2bki::Error),
 }
 
-impl From<e2bki_bag::Error> for DataError {
+impl From<e2bki_bag::Error> for Error {
     fn from(error: e2bki_bag::Error) -> Self {
         match error {
             e2bki_bag::Error::Io { action, path, source } => Self::Io { action, path, source },
@@ -75,8 +75,8 @@ impl Flaw {
     }
 
     /// The error for a flaw in this file.
-    pub(crate) fn of(self, path: &Path) -> DataError {
-        DataError::Malformed { path: path.to_path_buf(), flaw: self }
+    pub(crate) fn of(self, path: &Path) -> Error {
+        Error::Malformed { path: path.to_path_buf(), flaw: self }
     }
 }
 
@@ -85,4 +85,4 @@ fn line_text(flaw: &Flaw) -> String {
 }
 
 /// Result of this crate's operations.
-pub type Result<T> = std::result::Result<T, DataError>;
+pub type Result<T> = std::result::Result<T, Error>;

@@ -5,14 +5,14 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::{DataError, Flaw, Result};
+use crate::error::{Error, Flaw, Result};
 
 /// Largest file that is read: the accumulated clouds of KITTI-360 are below 1 GB.
 const MAX_FILE_BYTES: u64 = 4 << 30;
 
 /// The bytes of a file.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>> {
-    let io = |action| move |source| DataError::Io { action, path: path.to_path_buf(), source };
+    let io = |action| move |source| Error::Io { action, path: path.to_path_buf(), source };
     let about = fs::metadata(path).map_err(io("read"))?;
     // A pipe or a device may have no end.
     if !about.is_file() && !about.is_dir() {
@@ -45,11 +45,11 @@ pub(crate) fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(DataError::Io { action: "list", path: folder.to_path_buf(), source }),
+        Err(source) => return Err(Error::Io { action: "list", path: folder.to_path_buf(), source }),
     };
     let mut paths = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(|source| DataError::Io { action: "list", path: folder.to_path_buf(), source })?;
+        let entry = entry.map_err(|source| Error::Io { action: "list", path: folder.to_path_buf(), source })?;
         paths.push(entry.path());
     }
     paths.sort();

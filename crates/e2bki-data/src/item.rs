@@ -8,7 +8,7 @@ use e2bki_bag::messages::{Cloud, CompressedImage, Image};
 use e2bki_bag::{Bag, Data, wire};
 use image::RgbImage;
 
-use crate::error::{DataError, Flaw, Result};
+use crate::error::{Error, Flaw, Result};
 use crate::files;
 use crate::parse::{self, Grid, LabelImage};
 
@@ -94,14 +94,14 @@ impl Item {
     }
 
     /// The error for a flaw in it.
-    pub(crate) fn flaw(&self, flaw: Flaw) -> DataError {
+    pub(crate) fn flaw(&self, flaw: Flaw) -> Error {
         match self {
             Self::File(path) => flaw.of(path),
             Self::Message(message) => message.flaw(flaw.what),
         }
     }
 
-    fn broken(&self, error: &wire::Broken) -> DataError {
+    fn broken(&self, error: &wire::Broken) -> Error {
         self.flaw(Flaw::new(error.to_string()))
     }
 }
@@ -131,7 +131,7 @@ impl Message {
         format!("{topic} recorded at {seconds}.{rest:09}")
     }
 
-    pub(crate) fn flaw(&self, what: impl fmt::Display) -> DataError {
+    pub(crate) fn flaw(&self, what: impl fmt::Display) -> Error {
         Flaw::new(format!("{}: {what}", self.place())).of(self.bag.path())
     }
 

@@ -14,7 +14,7 @@
 //!     let frame = dataset.load(index)?;
 //!     map.insert(&frame.frame())?;
 //! }
-//! # Ok::<(), e2bki_data::DataError>(())
+//! # Ok::<(), e2bki_data::Error>(())
 //! ```
 
 mod alignment;
@@ -33,6 +33,6 @@ pub use dataset::{
     Dataset, GroundTruth, ImageSemantics, LabelledImage, LoadedFrame, OpenOptions, OwnedSemantics, ReadAhead,
     ReadCounts, SemanticsSource, Skipped, ValueKind, read_ahead, returns_of,
 };
-pub use error::{DataError, Flaw, Result};
+pub use error::{Error, Flaw, Result};
 pub use item::{Item, Message};
 pub use layout::{Format, Split};

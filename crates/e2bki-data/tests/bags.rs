@@ -8,9 +8,7 @@ mod tests {
     use e2bki::Pose;
     use e2bki_bag::messages::{CameraInfo, Number, TransformMessage};
     use e2bki_bag::{BagWriter, Fields, compose, schemas};
-    use e2bki_data::{
-        ClassTable, DataError, Dataset, Format, GroundTruth, OpenOptions, OwnedSemantics, SemanticsSource,
-    };
+    use e2bki_data::{ClassTable, Dataset, Error, Format, GroundTruth, OpenOptions, OwnedSemantics, SemanticsSource};
 
     const START: u64 = 1_700_000_000_000_000_000;
     const MS: u64 = 1_000_000;
@@ -283,7 +281,7 @@ mod tests {
         assert!(message(&text, &OpenOptions::default()).contains("MCAP"));
         let packets = path.with_file_name("drive.pcap");
         std::fs::write(&packets, b"\xd4\xc3\xb2\xa1").unwrap();
-        assert!(matches!(Dataset::open(&packets, &OpenOptions::default()), Err(DataError::Malformed { .. })));
+        assert!(matches!(Dataset::open(&packets, &OpenOptions::default()), Err(Error::Malformed { .. })));
         assert!(message(&packets, &OpenOptions::default()).contains("driver"));
     }
 

@@ -62,6 +62,7 @@ pub fn assess_map(
         View::BevContinuous => ask(&questions.plane, map.classes(), range, |places| map.query_bev_points(places)),
     }?;
     fill(&mut record, map.classes(), &asked.score, &asked.calibrations, confidence);
+    record.came_of(questions);
     if !view.is_planar() {
         let side = map.resolution();
         record.volume_m3 = Some(places as f64 * side * side * side);
@@ -88,6 +89,7 @@ pub fn assess_network(dataset: &str, classes: &ClassSet, view: View, questions: 
         questions.volume.truths().iter().enumerate().for_each(|(i, truth)| add(*truth, questions.volume.said(i)));
     }
     fill(&mut record, classes, &tally.score(), &[(Confidence::Decomposed, calibration)], Confidence::Decomposed);
+    record.came_of(questions);
     record
 }
 
@@ -144,6 +146,13 @@ fn claimed(map: &dyn SemanticMapper, view: View, places: &[[f64; 3]]) -> Result<
         claims += beliefs.iter().filter(|belief| belief.observed()).count() as u64;
     }
     Ok((!places.is_empty()).then(|| 100.0 * claims as f64 / places.len() as f64))
+}
+
+impl Record {
+    /// Notes how many frames had something to ask about.
+    fn came_of(&mut self, questions: &Questions) {
+        (self.asked_frames, self.labelled_frames) = (Some(questions.frames), Some(questions.labelled_frames));
+    }
 }
 
 fn fill(

@@ -65,6 +65,12 @@ pub struct Record {
     pub frames: usize,
     /// Frames that were mapped.
     pub mapped: usize,
+    /// Frames that were asked about; nothing in records of before it was kept.
+    #[serde(default)]
+    pub asked_frames: Option<usize>,
+    /// Those of them that have ground truth: the others are no part of the scores.
+    #[serde(default)]
+    pub labelled_frames: Option<usize>,
     /// Mean IoU over the classes that occur, over occupied queries.
     pub miou: Option<f64>,
     /// The same over the queries that every compared method occupies.
@@ -117,6 +123,8 @@ impl Record {
             parameters: BTreeMap::new(),
             frames: 0,
             mapped: 0,
+            asked_frames: None,
+            labelled_frames: None,
             miou: None,
             miou_common: None,
             miou_strict: None,

@@ -26,6 +26,7 @@ pub struct GroundTruth {
     points: Queries<3>,
     empty: EmptySpace,
     labelled: u64,
+    frames: [usize; 2],
 }
 
 /// Places to ask maps about.
@@ -39,6 +40,10 @@ pub struct Questions {
     pub empty: EmptySpaceSamples,
     /// Points with a known class that were gathered.
     pub labelled: u64,
+    /// Frames that were asked about.
+    pub frames: usize,
+    /// Those of them that have such points. The others are no part of any score.
+    pub labelled_frames: usize,
 }
 
 impl GroundTruth {
@@ -55,12 +60,14 @@ impl GroundTruth {
             points: Queries::default(),
             empty: EmptySpace::default(),
             labelled: 0,
+            frames: [0; 2],
         }
     }
 
     /// Adds the points of a frame whose class is known.
     pub fn add(&mut self, frame: &LabelledFrame) {
         self.empty.add(frame);
+        let before = self.labelled;
         for (i, (point, truth)) in frame.points.iter().zip(&frame.truth).enumerate() {
             let class = *truth as usize;
             let range = point.iter().map(|v| f64::from(*v) * f64::from(*v)).sum::<f64>().sqrt();
@@ -80,6 +87,8 @@ impl GroundTruth {
                 plane.add([place[0], place[1]], class, said);
             }
         }
+        self.frames[0] += 1;
+        self.frames[1] += usize::from(self.labelled > before);
     }
 
     /// The questions; the cells are given up on the way, so that they are never held twice.
@@ -93,6 +102,8 @@ impl GroundTruth {
             plane: self.plane.map(Cells::into_queries).unwrap_or_default(),
             empty: self.empty.into_samples(),
             labelled: self.labelled,
+            frames: self.frames[0],
+            labelled_frames: self.frames[1],
         }
     }
 }

@@ -71,7 +71,7 @@ fn no_truth_and_an_empty_map_give_dashes_and_not_zeros() {
     let unlabelled = LabelledFrame { truth: vec![9; 1600], ..frame(0) };
     run(std::iter::once(Ok(unlabelled)), &mut entrants, &mut truth, |_| true, |_| {}).unwrap();
     let questions = truth.into_questions();
-    assert_eq!(questions.labelled, 0);
+    assert_eq!((questions.labelled, questions.frames, questions.labelled_frames), (0, 1, 0));
     for view in VIEWS {
         let (record, _) = assess("floor", &entrants[0], view, &questions).unwrap();
         let metrics = [record.miou, record.miou_strict, record.acc, record.bs, record.ece, record.occupied_share()];
@@ -91,11 +91,14 @@ fn held_out_points_are_asked_one_by_one_and_the_network_by_itself() {
     let mut entrants = [entrant(2)];
     let mut truth = GroundTruth::new(3, Asked::Points, 50.0, &[View::Voxel]);
     run((0..4).map(|i| Ok(frame(i))), &mut entrants, &mut truth, |i| i % 2 == 1, |_| {}).unwrap();
+    truth.add(&LabelledFrame { truth: vec![9; 1600], ..frame(0) });
     let questions = truth.into_questions();
     assert_eq!(questions.volume.len(), 2 * 1600);
+    assert_eq!((questions.frames, questions.labelled_frames), (3, 2));
     let network = assess_network("floor", entrants[0].map.classes(), View::Voxel, &questions);
     // Two rows of ten are wrong on the strip: 38 of 40 rows are right.
     assert!((network.acc.unwrap() - 95.0).abs() < 2.6, "{:?}", network.acc);
+    assert_eq!((network.asked_frames, network.labelled_frames), (Some(3), Some(2)));
     assert!(network.hz.is_none() && network.bytes.is_none() && network.volume_m3.is_none());
 }
 

@@ -54,7 +54,7 @@ pub fn init(place: &str, classes: &ClassSet, config: &Config) -> Result<Fleet> {
     let text = Text {
         format: FORMAT.into(),
         version: VERSION,
-        tile_m: e2bki_store::TILE_M as u32,
+        tile_m: e2bki::TILE_M as u32,
         cell_m: config.clustering.cell_size,
         classes: classes.names().iter().zip(classes.colors()).enumerate().map(class).collect(),
         config: config.to_toml(),
@@ -82,8 +82,8 @@ impl Fleet {
         if text.format != FORMAT || text.version != VERSION {
             return Err(damaged(format!("it says {:?} version {}", text.format, text.version)));
         }
-        if text.tile_m != e2bki_store::TILE_M as u32 {
-            return Err(damaged(format!("tiles of {} m; this program has {} m", text.tile_m, e2bki_store::TILE_M)));
+        if text.tile_m != e2bki::TILE_M as u32 {
+            return Err(damaged(format!("tiles of {} m; this program has {} m", text.tile_m, e2bki::TILE_M)));
         }
         let movable: Vec<&str> = text.classes.iter().filter(|c| c.movable).map(|c| c.name.as_str()).collect();
         let classes = ClassSet::new(text.classes.iter().map(|class| (class.name.clone(), class.color)))
@@ -134,12 +134,12 @@ fn check_config(config: &Config) -> Result<()> {
             "`free_space.enabled` is true: runs of a fleet do not keep what their beams passed through by tile yet";
         return Err(Error::Refused(what.into()));
     }
-    let cells = f64::from(e2bki_store::TILE_M) / config.clustering.cell_size;
+    let cells = f64::from(e2bki::TILE_M) / config.clustering.cell_size;
     if cells.fract() != 0.0 {
         return Err(Error::Refused(format!(
             "`clustering.cell_size` is {} m: it must divide the tile of {} m, so that no cell is in two tiles",
             config.clustering.cell_size,
-            e2bki_store::TILE_M
+            e2bki::TILE_M
         )));
     }
     Ok(())

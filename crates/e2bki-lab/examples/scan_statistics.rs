@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use e2bki_sim::{Drive, SimError, Split, Standard};
+use e2bki_sim::{Drive, Error, Split, Standard};
 
 /// A scan reduced to what is compared.
 struct Column {
@@ -16,7 +16,7 @@ struct Column {
     classes: Vec<f64>,
 }
 
-fn simulated(standard: Standard, frame: usize) -> Result<Column, SimError> {
+fn simulated(standard: Standard, frame: usize) -> Result<Column, Error> {
     let drive = Drive::standard(standard, Split::Test)?;
     let scan = drive.frame(frame);
     let count = drive.classes().len();
@@ -129,7 +129,7 @@ fn print(title: &str, class_names: &[&str], mut columns: Vec<Column>) {
     row("no class", &|c| format!("{:.1} %", 100.0 * c.classes[class_names.len()]));
 }
 
-fn main() -> Result<(), SimError> {
+fn main() -> Result<(), Error> {
     let data = std::env::var_os("E2BKI_DATA").map(PathBuf::from).unwrap_or_default();
     for (title, standard, count) in
         [("OS1-64 (RELLIS-3D)", Standard::RellisLike, 7), ("HDL-64E (SemanticKITTI)", Standard::KittiLike, 11)]

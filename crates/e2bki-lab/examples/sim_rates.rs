@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use e2bki_sim::{Drive, DriveOptions, ErrorModel, Sensor, SimError, WorldKind};
+use e2bki_sim::{Drive, DriveOptions, Error, ErrorModel, Sensor, WorldKind};
 
 /// Runs per second from the median time of one run, and the mean number of items made.
 fn rate(count: usize, mut work: impl FnMut(usize) -> usize) -> (f64, usize) {
@@ -20,7 +20,7 @@ fn rate(count: usize, mut work: impl FnMut(usize) -> usize) -> (f64, usize) {
     (1.0 / times[count / 2], made / count)
 }
 
-fn main() -> Result<(), SimError> {
+fn main() -> Result<(), Error> {
     let count = std::env::args().nth(1).and_then(|n| n.parse().ok()).filter(|n| *n > 0).unwrap_or(30);
     println!("{:<34} {:>9} {:>12}", "sensor", "per s", "items each");
     for (kind, name) in [(WorldKind::Offroad, "off-road"), (WorldKind::Urban, "urban")] {

@@ -68,7 +68,7 @@ fn timed<T>(work: impl FnOnce() -> e2bki_store::Result<T>) -> e2bki_store::Resul
     Ok((value, (start.elapsed().as_secs_f64(), processor() - before)))
 }
 
-fn simulated(world: WorldKind, columns: usize) -> Result<(Drive, ErrorModel), e2bki_sim::SimError> {
+fn simulated(world: WorldKind, columns: usize) -> Result<(Drive, ErrorModel), e2bki_sim::Error> {
     let mut options = DriveOptions::new(world, 7, Sensor::Os1_64);
     options.columns = Some(columns);
     let drive = Drive::new(options)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Errors of training, reading and running networks.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SegmentError {
+pub enum Error {
     /// A file system error.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
@@ -45,10 +45,10 @@ pub enum SegmentError {
     },
     /// The dataset could not be read.
     #[error(transparent)]
-    Data(#[from] e2bki_data::DataError),
+    Data(#[from] e2bki_data::Error),
 }
 
-impl SegmentError {
+impl Error {
     pub(crate) fn model(name: impl std::fmt::Display, what: impl std::fmt::Display) -> Self {
         Self::Model { name: name.to_string(), what: what.to_string() }
     }
@@ -60,4 +60,4 @@ impl SegmentError {
 }
 
 /// Result of this crate's operations.
-pub type Result<T> = std::result::Result<T, SegmentError>;
+pub type Result<T> = std::result::Result<T, Error>;

@@ -72,11 +72,11 @@ impl EvidenceFunction {
 }
 
 impl std::str::FromStr for EvidenceFunction {
-    type Err = crate::SegmentError;
+    type Err = crate::Error;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|a| a.name() == name).ok_or_else(|| {
-            crate::SegmentError::Request(format!("`{name}` is not an evidence function; known: exp, softplus, relu"))
+            crate::Error::Request(format!("`{name}` is not an evidence function; known: exp, softplus, relu"))
         })
     }
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::error::{Result, SegmentError};
+use crate::error::{Error, Result};
 
 /// Writes under another name first.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let unfinished = path.with_extension("part");
-    std::fs::write(&unfinished, bytes).map_err(SegmentError::io("write", &unfinished))?;
-    std::fs::rename(&unfinished, path).map_err(SegmentError::io("write", path))
+    std::fs::write(&unfinished, bytes).map_err(Error::io("write", &unfinished))?;
+    std::fs::rename(&unfinished, path).map_err(Error::io("write", path))
 }

@@ -14,6 +14,6 @@ pub mod network;
 pub mod special;
 pub mod train;
 
-pub use error::{Result, SegmentError};
+pub use error::{Error, Result};
 pub use evidence::{EvidenceFunction, LOGIT_LIMIT, opinion as evidence_opinion};
 pub use loss::{DataTerm, Loss, PixelLoss, annealed};

@@ -36,13 +36,13 @@ impl DataTerm {
 }
 
 impl std::str::FromStr for DataTerm {
-    type Err = crate::SegmentError;
+    type Err = crate::Error;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         Self::ALL
             .into_iter()
             .find(|term| term.name() == name)
-            .ok_or_else(|| crate::SegmentError::Request(format!("`{name}` is not a loss; known: log, digamma, mse")))
+            .ok_or_else(|| crate::Error::Request(format!("`{name}` is not a loss; known: log, digamma, mse")))
     }
 }
 

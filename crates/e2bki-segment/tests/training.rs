@@ -6,7 +6,7 @@ mod common;
 
 use common::drive;
 use e2bki_segment::train::{TrainOptions, Trainer, Warning, calibrate, score};
-use e2bki_segment::{DataTerm, Loss, SegmentError};
+use e2bki_segment::{DataTerm, Error, Loss};
 use e2bki_sim::WorldKind;
 
 fn options(epochs: usize) -> TrainOptions {
@@ -97,7 +97,7 @@ fn a_loss_that_is_not_a_number_stops_training_and_names_the_last_good_checkpoint
     poisoned.set_epochs(2);
     poisoned.weights_mut().set(name, f32::NAN);
     match poisoned.run(&samples, &samples, |_| (), |_| ()) {
-        Err(SegmentError::Diverged { epoch: 2, step: 1, last_good: Some(path) }) => assert!(path.is_file()),
+        Err(Error::Diverged { epoch: 2, step: 1, last_good: Some(path) }) => assert!(path.is_file()),
         other => panic!("{other:?}"),
     }
     // Every loss can be trained with.

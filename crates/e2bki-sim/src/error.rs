@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Why a simulation could not be set up or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SimError {
+pub enum Error {
     /// A name on the command line or in a configuration is not known.
     #[error("unknown {what} '{given}': use one of {known}")]
     UnknownName {
@@ -76,9 +76,9 @@ pub enum SimError {
     },
 }
 
-impl SimError {
-    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> SimError {
+impl Error {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.to_path_buf();
-        move |source| SimError::Io { action, path, source }
+        move |source| Error::Io { action, path, source }
     }
 }

@@ -15,7 +15,7 @@
 //! // What a network trained on 10 % of the data would say about it, as evidence per class.
 //! let evidence = ErrorModel::for_drive(&drive, 0.1)?.evidence(&frame);
 //! assert_eq!(evidence.len(), frame.points.len() * drive.classes().len());
-//! # Ok::<(), e2bki_sim::SimError>(())
+//! # Ok::<(), e2bki_sim::Error>(())
 //! ```
 //!
 //! Layers, each using only those before it: `maths`, `scene` (what rays hit), `world` (what is there),
@@ -36,7 +36,7 @@ pub use drive::{
     CameraKind, Drift, Drive, DriveOptions, FRAME_S, Noise, Place, Rig, RouteKind, SimFrame, Split, Standard,
     StandardDrive, Trajectory,
 };
-pub use error::SimError;
+pub use error::Error;
 pub use segmentation::{Bin, ErrorModel, Look, Reliability, plot_reliability, reliability};
 pub use sensor::{Lighting, Sensor, SimImage};
 pub use world::{Season, WorldKind, WorldProfile};

@@ -7,7 +7,7 @@ mod tests {
     use std::path::PathBuf;
 
     use e2bki_sim::{
-        Drive, DriveOptions, ErrorModel, Format, Sensor, SimError, SimulateOptions, Standard, WorldKind, simulate,
+        Drive, DriveOptions, Error, ErrorModel, Format, Sensor, SimulateOptions, Standard, WorldKind, simulate,
     };
 
     fn folder(name: &str) -> PathBuf {
@@ -35,11 +35,11 @@ mod tests {
     #[test]
     fn zero_frames_and_absurd_numbers_are_refused() {
         let out = folder("zero");
-        assert!(matches!(simulate(&small(0, &out), |_, _| {}), Err(SimError::NoFrames)));
+        assert!(matches!(simulate(&small(0, &out), |_, _| {}), Err(Error::NoFrames)));
         assert!(!out.exists());
         let mut options = DriveOptions::new(WorldKind::Urban, 1, Sensor::Hdl64e);
         options.columns = Some(0);
-        assert!(matches!(Drive::new(options), Err(SimError::OutOfRange { .. })));
+        assert!(matches!(Drive::new(options), Err(Error::OutOfRange { .. })));
         options.columns = None;
         options.cruise_mps = f64::NAN;
         assert!(Drive::new(options).is_err());

@@ -4,14 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use e2bki::free::{COLUMN_M, Counters};
+use e2bki::free::Counters;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::file::{TILE_M, hash, unwrap_free, wrap_free};
-
-/// Tiles of counters are tiles of the map.
-const _: () = assert!(COLUMN_M == TILE_M);
+use crate::file::{hash, unwrap_free, wrap_free};
 
 /// Counters by tile.
 pub(crate) type FreeTiles = BTreeMap<[i32; 2], Counters>;

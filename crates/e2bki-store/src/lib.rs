@@ -35,8 +35,7 @@ pub use disk::Output;
 pub use error::{Error, Result};
 pub use export::{Array, CostTable, ExportOptions, Format, export, heat, import_npz, save_npz};
 pub use file::{
-    Checked, Header, MapFile, Recovered, TILE_M, TileInfo, check, load, load_region, recover, save, save_under,
-    save_with,
+    Checked, Header, MapFile, Recovered, TileInfo, check, load, load_region, recover, save, save_under, save_with,
 };
 pub use folder::{Folder, Written, is_folder};
 pub use lock::WriteLock;

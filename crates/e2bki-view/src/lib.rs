@@ -37,6 +37,6 @@ pub use report::{Bar, Legend, Report};
 pub use scene::Scene;
 pub use scenes::Scenes;
 pub use server::{ServeOptions, Server};
-pub use tile::{TILE_M, Tile};
+pub use tile::Tile;
 #[doc(hidden)]
 pub use untrusted::parse_untrusted;

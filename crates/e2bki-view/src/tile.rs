@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-/// Side of a tile, metres: the same as in map files.
-pub const TILE_M: f64 = 32.0;
+/// Side of a tile, metres.
+const TILE_M: f64 = e2bki::TILE_M as f64;
 
 /// A square of the ground with everything above and below it: x from 32 t₀ to 32 (t₀ + 1) metres, y likewise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -110,7 +110,7 @@ impl History {
 impl Mapper {
     /// Number of the latest change. Every frame, merge, taking out and putting back is one; an empty map is at 0.
     pub fn change_number(&self) -> u64 {
-        self.log.history.number
+        self.seen().log.history.number
     }
 
     /// What changed after the change of that number, in time that grows with what changed and not with the map. Each
@@ -132,24 +132,25 @@ impl Mapper {
     /// # Ok::<(), e2bki::Error>(())
     /// ```
     pub fn changes_since(&self, number: u64) -> Changes {
-        self.log.since(number)
+        self.seen().log.since(number)
     }
 
     /// Forgets where changes up to that number were, to save the memory. Whoever asks from before it is told that
     /// everything may have changed.
     pub fn forget_changes(&mut self, until: u64) {
-        self.log.forget(until);
+        self.settle_now();
+        self.contents.get_mut().log.forget(until);
     }
 
     /// The state that the map is in.
     pub fn moment(&self) -> Moment {
-        self.log.history.moment()
+        self.seen().log.history.moment()
     }
 
     /// Whether this map, or the one it was cloned from before that, was in a state: then [`Self::changes_since`] the
     /// moment's number is all in which the two differ.
     pub fn has_been_at(&self, moment: &Moment) -> bool {
-        self.log.history.includes(moment)
+        self.contents.read(|contents| contents.log.history.includes(moment))
     }
 }
 

@@ -17,6 +17,7 @@ mod changes;
 mod classes;
 pub mod cluster;
 pub mod config;
+mod contents;
 mod context;
 mod error;
 mod fold;
@@ -27,6 +28,7 @@ mod gate;
 mod groups;
 mod input;
 pub mod kernel;
+mod keys;
 mod map;
 mod mapper;
 pub mod maths;
@@ -38,8 +40,10 @@ mod prepare;
 pub mod primitive;
 pub mod random;
 mod refine;
+mod settled;
 mod state;
 pub mod submaps;
+mod threads;
 mod timings;
 mod view;
 
@@ -50,6 +54,7 @@ pub use error::{Error, Result};
 pub use input::{
     Dropped, EvidentialPoints, Frame, FrameReport, LogitKind, MAX_ODDS, MIN_ENTROPY_UNCERTAINTY, Semantics,
 };
+pub use keys::TILE_M;
 pub use map::Rank;
 pub use mapper::Mapper;
 pub use method::SemanticMapper;

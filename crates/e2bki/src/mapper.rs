@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use crate::classes::ClassSet;
-use crate::config::{Config, Posterior};
+use crate::config::{Config, Posterior, Update};
+use crate::contents::Contents;
 use crate::error::{Error, Result};
 use crate::fold::{cubes_of, fold, overfull};
-use crate::free::FreeSpace;
 use crate::input::{Frame, FrameReport};
-use crate::map::{Batch, ChangeLog, PrimitiveSet, Recipe};
+use crate::map::{Batch, PrimitiveSet};
 use crate::prepare::Prepared;
 use crate::refine::refine;
+use crate::settled::Settled;
 use crate::submaps::Submaps;
 use crate::timings::timed;
-use crate::view::{Accumulated, LiveGrid, LiveView, Terms, Work};
+use crate::view::{Accumulated, Terms, Work};
 
 /// More threads than this bring nothing but their stacks: a few for each processor, and enough everywhere to try things out.
 fn most_threads() -> usize {
@@ -45,12 +46,9 @@ pub struct Mapper {
     pub(crate) classes: ClassSet,
     pub(crate) config: Config,
     pub(crate) terms: Terms,
-    pub(crate) set: PrimitiveSet,
-    pub(crate) live: Option<LiveView>,
+    pub(crate) contents: Settled<Contents>,
     pub(crate) accumulated: Option<Accumulated>,
     pub(crate) frames: u64,
-    pub(crate) log: ChangeLog,
-    pub(crate) free: Option<FreeSpace>,
     /// What every submap added, if it is kept.
     pub(crate) submaps: Option<Box<Submaps>>,
     pool: Option<Arc<rayon::ThreadPool>>,
@@ -62,9 +60,6 @@ impl Mapper {
         config.check()?;
         config.check_classes(classes.len())?;
         let terms = Terms::new(classes.len(), &config);
-        let live = (config.views.live_voxels && config.views.posterior == Posterior::Refined)
-            .then(|| LiveGrid::new(config.views.resolution, terms, config.kernel.distance))
-            .map(|grid| LiveView::new(grid, config.views.update));
         let accumulated = (config.views.posterior == Posterior::Accumulate)
             .then(|| Accumulated::new(config.views.resolution, terms, config.kernel.distance));
         let pool = match config.run.threads {
@@ -76,10 +71,8 @@ impl Mapper {
                     .map_err(|e| Error::Unsupported(format!("cannot start {threads} threads: {e}")))?,
             )),
         };
-        let set = PrimitiveSet::new(classes.len(), Recipe::solid(&config)).of_cubes(config.cubes_of_sum());
-        let free = config.free_space.enabled.then(FreeSpace::default);
-        let log = ChangeLog::default();
-        Ok(Self { classes, config, terms, set, live, accumulated, frames: 0, log, free, submaps: None, pool })
+        let contents = Settled::new(Contents::new(&classes, terms, &config));
+        Ok(Self { classes, config, terms, contents, accumulated, frames: 0, submaps: None, pool })
     }
 
     /// Adds a frame. On an error the map is unchanged.
@@ -136,14 +129,14 @@ impl Mapper {
         prepared.check(self.classes.len())?;
         self.check_counts(1, prepared.rows.len())?;
         let Prepared { batch, mut rows, mut report, world_from_sensor, looked, .. } = prepared;
-        let refused = overfull(&self.set, &batch, &rows, cubes_of(&self.config));
+        let refused = overfull(&self.contents.get_mut().set, &batch, &rows, cubes_of(&self.config));
         if !refused.is_empty() {
             report.saturated = refused.len();
             rows.retain(|row| refused.binary_search(row).is_err());
         }
         // First, because it alone can fail.
         let weights = self.weights();
-        let sight = match self.free.as_mut().zip(looked) {
+        let sight = match self.contents.get_mut().free.as_mut().zip(looked) {
             Some((free, looked)) => {
                 let (counted, sight) = free.count(looked, &weights)?;
                 report.free_space = Some(counted);
@@ -164,45 +157,55 @@ impl Mapper {
     }
 
     fn insert_rows(&mut self, batch: &Batch, rows: &[usize], report: &mut FrameReport) {
-        let config = &self.config;
+        let Self { contents, config, .. } = self;
+        let set = &mut contents.get_mut().set;
         let mut time = report.timings;
 
         // 5. Insert: the primitives go to the blocks of the map.
-        report.folded = timed(&mut time.insert, || fold(&mut self.set, batch, rows, config));
+        report.folded = timed(&mut time.insert, || fold(set, batch, rows, config));
 
         // 6. Refine: prune what nearer primitives contradict, merge what agrees, derive what changed.
         timed(&mut time.refine, || {
-            let outcome = refine(&mut self.set, config);
+            let outcome = refine(set, config);
             (report.pruned, report.merged) = (outcome.pruned, outcome.merged);
-            self.set.settle(outcome.changed);
+            set.settle(outcome.changed);
         });
+        report.primitives = set.len();
 
-        // 7. View: bring the voxels up to date.
+        // 7. View: bring the voxels up to date, unless that waits until somebody looks.
         let work = timed(&mut time.view, || self.update_views(Some((batch, rows))));
         (report.voxels_updated, report.kernel_values) = (work.voxels, work.kernel_values);
 
         self.frames += 1;
-        report.primitives = self.set.len();
         report.timings = time;
     }
 
     fn update_views(&mut self, frame: Option<(&Batch, &[usize])>) -> Work {
-        let shown = self.settle_existence();
-        let stale = self.set.take_stale();
-        self.log.note(&stale);
-        self.log.note_views(&shown);
-        if let Some(live) = &mut self.live {
-            return live.note(&self.set, stale);
+        let views = &self.config.views;
+        let kept = views.live_voxels && views.update == Update::EveryFrame;
+        let contents = self.contents.get_mut();
+        contents.log.begin();
+        if let Some((accumulated, (batch, rows))) = self.accumulated.as_mut().zip(frame) {
+            let mut alone = PrimitiveSet::new(self.classes.len(), *contents.set.recipe());
+            alone.insert(batch, rows.iter().copied());
+            contents.log.note_more(&alone.take_stale(self.config.run.threads), false);
+            return Work { voxels: accumulated.add(&alone), kernel_values: 0 };
         }
-        match (&mut self.accumulated, frame) {
-            (Some(accumulated), Some((batch, rows))) => {
-                let mut alone = PrimitiveSet::new(self.classes.len(), *self.set.recipe());
-                alone.insert(batch, rows.iter().copied());
-                self.log.note_more(&alone.take_stale(), false);
-                Work { voxels: accumulated.add(&alone), kernel_values: 0 }
-            }
-            _ => Work::default(),
-        }
+        if kept || contents.is_due() { self.settle_now() } else { Work::default() }
+    }
+
+    /// What the map holds, in order: what has changed since somebody last looked is derived first.
+    pub(crate) fn seen(&self) -> &Contents {
+        self.contents.get(|contents| contents.settle(&self.classes, &self.config))
+    }
+
+    /// Derives what has changed now, voxels that are kept with every frame included.
+    pub(crate) fn settle_now(&mut self) -> Work {
+        let Self { contents, classes, config, .. } = self;
+        contents.settle(|contents| {
+            contents.settle(classes, config);
+            contents.keep_voxels()
+        })
     }
 
     /// Adds all primitives of another map of the same classes, as one more frame would be: same cubes are added
@@ -218,24 +221,25 @@ impl Mapper {
         if self.accumulated.is_some() || other.accumulated.is_some() {
             return Err(Error::Merge("an accumulated posterior cannot be taken apart again".into()));
         }
-        self.check_counts(other.frames, other.set.len())?;
+        self.check_counts(other.frames, other.len())?;
         self.check_free_space_of(other)?;
         let theirs = self.submaps_of_other(other)?;
-        let batch = other.set.to_batch();
+        let batch = other.seen().set.to_batch();
         let rows: Vec<usize> = (0..batch.cores.len()).collect();
-        if let Some(row) = overfull(&self.set, &batch, &rows, cubes_of(&self.config)).first() {
+        let weights = self.weights();
+        let contents = self.contents.get_mut();
+        if let Some(row) = overfull(&contents.set, &batch, &rows, cubes_of(&self.config)).first() {
             return Err(Error::Merge(format!(
                 "around {:.2?} they would hold more points or evidence than can be summed exactly",
                 batch.cores[*row].mean
             )));
         }
-        let weights = self.weights();
-        if let Some((mine, theirs)) = self.free.as_mut().zip(other.free.as_ref()) {
-            mine.combine(&theirs.counters, false, &weights)?;
+        if let Some((mine, theirs)) = contents.free.as_mut().zip(other.free_space()) {
+            mine.combine(theirs, false, &weights)?;
         }
-        let folded = fold(&mut self.set, &batch, &rows, &self.config);
-        let mut outcome = refine(&mut self.set, &self.config);
-        self.set.settle(std::mem::take(&mut outcome.changed));
+        let folded = fold(&mut contents.set, &batch, &rows, &self.config);
+        let mut outcome = refine(&mut contents.set, &self.config);
+        contents.set.settle(std::mem::take(&mut outcome.changed));
         let work = self.update_views(None);
         self.frames += other.frames;
         self.take_over(theirs);
@@ -244,7 +248,7 @@ impl Mapper {
             folded,
             pruned: outcome.pruned,
             merged: outcome.merged,
-            primitives: self.set.len(),
+            primitives: self.len(),
             voxels_updated: work.voxels,
             kernel_values: work.kernel_values,
             ..FrameReport::default()
@@ -254,7 +258,7 @@ impl Mapper {
     /// Forgets every primitive whose mean lies outside of a box, for a map that moves along with its robot; returns
     /// how many.
     pub fn remove_outside(&mut self, low: [f64; 3], high: [f64; 3]) -> usize {
-        if let Some(free) = &mut self.free {
+        if let Some(free) = &mut self.contents.get_mut().free {
             free.counters.keep_inside(low, high);
         }
         self.take_outside(low, high).len()
@@ -263,7 +267,7 @@ impl Mapper {
     /// Whether the voxel view remembers kernel values from frame to frame, as it does unless told otherwise: faster, for
     /// some 200 bytes per primitive near the robot. No result depends on it.
     pub fn remember_kernels(&mut self, remember: bool) {
-        if let Some(live) = &mut self.live {
+        if let Some(live) = &mut self.contents.get_mut().live {
             live.remember_kernels(remember);
         }
     }
@@ -290,12 +294,12 @@ impl Mapper {
 
     /// Number of primitives.
     pub fn len(&self) -> usize {
-        self.set.len()
+        self.contents.read(|contents| contents.set.len())
     }
 
     /// Whether there are no primitives.
     pub fn is_empty(&self) -> bool {
-        self.set.len() == 0
+        self.len() == 0
     }
 
     /// Does work in the pool: from a thread outside of it every loop would have to wake a worker and wait for it.

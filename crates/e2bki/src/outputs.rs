@@ -1,6 +1,7 @@
 //! What can be read from a map: beliefs anywhere, voxels, bird's-eye cells, primitives, and the bytes it takes.
 
 use crate::changes::Changes;
+use crate::contents::Contents;
 use crate::error::{Error, Result};
 use crate::free::{State, Tally};
 use crate::map::{PrimitiveSet, Recipe};
@@ -164,7 +165,8 @@ impl Mapper {
             Some(accumulated) => accumulated.query(points),
             None => {
                 let existence = self.existence();
-                self.run(|| query(&self.set, self.terms, self.config().kernel.distance, existence.as_ref(), points))
+                let set = &self.seen().set;
+                self.run(|| query(set, self.terms, self.config().kernel.distance, existence.as_ref(), points))
             }
         }
     }
@@ -172,7 +174,8 @@ impl Mapper {
     /// Voxels of the live view that hold evidence, in a fixed order; none if the live view is off. Those in space known to
     /// be free are left out. What changed since somebody last looked is computed first (see `views.update`).
     pub fn live_voxels(&self) -> impl Iterator<Item = LiveVoxel> {
-        let voxels = self.live.as_ref().map_or_else(Vec::new, |live| self.run(|| live.voxels(&self.set)));
+        let Contents { live, set, .. } = self.seen();
+        let voxels = live.as_ref().map_or_else(Vec::new, |live| self.run(|| live.voxels(set)));
         let there = self.there();
         voxels.into_iter().filter(there)
     }
@@ -181,7 +184,8 @@ impl Mapper {
     /// has now, which may be none; in ascending order. All blocks where what changed is not known. Costs time in proportion
     /// to what changed.
     pub fn live_blocks(&self, changes: &Changes) -> Vec<LiveBlock> {
-        let mut blocks = self.live.as_ref().map_or_else(Vec::new, |live| self.run(|| live.changed(&self.set, changes)));
+        let Contents { live, set, .. } = self.seen();
+        let mut blocks = live.as_ref().map_or_else(Vec::new, |live| self.run(|| live.changed(set, changes)));
         let there = self.there();
         blocks.iter_mut().for_each(|block| block.voxels.retain(&there));
         blocks
@@ -198,7 +202,8 @@ impl Mapper {
 
     /// Number of voxels in the live view.
     pub fn live_voxel_count(&self) -> usize {
-        self.live.as_ref().map_or(0, |live| self.run(|| live.len(&self.set)))
+        let Contents { live, set, .. } = self.seen();
+        live.as_ref().map_or(0, |live| self.run(|| live.len(set)))
     }
 
     /// Voxels of any side that hold evidence, with all classes. With an accumulated posterior, its own voxels only.
@@ -215,7 +220,8 @@ impl Mapper {
             None => {
                 let existence = self.existence();
                 let distance = self.config().kernel.distance;
-                self.run(|| rasterise(&self.set, self.terms, distance, existence.as_ref(), lattice))
+                let set = &self.seen().set;
+                self.run(|| rasterise(set, self.terms, distance, existence.as_ref(), lattice))
             }
         };
         Ok(Voxels { resolution, centers, beliefs })
@@ -223,22 +229,23 @@ impl Mapper {
 
     /// The map seen from above: height dropped, kernel and ellipses in the plane.
     pub fn birds_eye(&self) -> Result<BirdsEye<'_>> {
-        self.birds_eye_of(&self.set.in_order())
+        self.birds_eye_of(&self.seen().set.in_order())
     }
 
     /// The same of the primitives in the square metres from one to another, both included, only: what is around a robot
     /// in a large map. Cells nearer to the border than kernels reach lack what comes from beyond it.
     pub fn birds_eye_within(&self, low: [i32; 2], high: [i32; 2]) -> Result<BirdsEye<'_>> {
-        self.birds_eye_of(&self.set.in_blocks([low[0], low[1], i32::MIN], [high[0], high[1], i32::MAX]))
+        self.birds_eye_of(&self.seen().set.in_blocks([low[0], low[1], i32::MIN], [high[0], high[1], i32::MAX]))
     }
 
     fn birds_eye_of(&self, slots: &[u32]) -> Result<BirdsEye<'_>> {
         if self.accumulated.is_some() {
             return Err(Error::Unsupported("an accumulated posterior has no bird's-eye view".into()));
         }
+        let all = &self.seen().set;
         let mut set = PrimitiveSet::new(self.classes().len(), Recipe::planar(self.config()));
-        let batch = self.set.to_flat_batch(slots);
-        let there = slots.iter().enumerate().filter(|(_, slot)| !self.set.core(**slot).gone).map(|(row, _)| row);
+        let batch = all.to_flat_batch(slots);
+        let there = slots.iter().enumerate().filter(|(_, slot)| !all.core(**slot).gone).map(|(row, _)| row);
         set.insert(&batch, there.collect::<Vec<usize>>());
         Ok(BirdsEye { map: self, set })
     }
@@ -258,7 +265,8 @@ impl Mapper {
     /// All primitives: oldest first or, in a map that is a sum ([`Config::not_a_sum`](crate::Config::not_a_sum)), by
     /// place and class, which does not depend on how the map came to be.
     pub fn primitives(&self) -> impl ExactSizeIterator<Item = Primitive<'_>> {
-        self.set.in_order().into_iter().map(|slot| Primitive { set: &self.set, slot })
+        let set = &self.seen().set;
+        set.in_order().into_iter().map(move |slot| Primitive { set, slot })
     }
 
     /// Primitives whose kernel reaches into a box, in the order of [`Self::primitives`]: all that beliefs in it depend on.
@@ -268,30 +276,33 @@ impl Mapper {
         }
         // Looking up cubic metres pays only where there are fewer of them than primitives.
         let cubes: f64 = (0..3).map(|i| high[i] - low[i] + 3.0).product();
-        let found = if cubes < self.set.len() as f64 {
+        let set = &self.seen().set;
+        let found = if cubes < set.len() as f64 {
             let mut found = Vec::new();
-            self.set.supports_in(low, high, &mut found);
-            self.set.sorted(found.into_iter().map(|(_, slot)| slot))
+            set.supports_in(low, high, &mut found);
+            set.sorted(found.into_iter().map(|(_, slot)| slot))
         } else {
-            self.set.supports_in_wide(low, high)
+            set.supports_in_wide(low, high)
         };
-        found.into_iter().map(|slot| Primitive { set: &self.set, slot }).collect()
+        found.into_iter().map(|slot| Primitive { set, slot }).collect()
     }
 
     /// Primitives in the cubic metres from one to another, both included, in the order of [`Self::primitives`]: those whose
     /// [`origin`](Sums::origin) lies between the two.
     pub fn primitives_in_blocks(&self, low: [i32; 3], high: [i32; 3]) -> Vec<Primitive<'_>> {
-        self.set.in_blocks(low, high).into_iter().map(|slot| Primitive { set: &self.set, slot }).collect()
+        let set = &self.seen().set;
+        set.in_blocks(low, high).into_iter().map(|slot| Primitive { set, slot }).collect()
     }
 
     /// Bytes held, by part.
     pub fn byte_size(&self) -> ByteSize {
-        let (primitives, index) = self.set.byte_size();
-        let live = self.live.as_ref().map_or(0, |live| live.byte_size());
+        let Contents { set, live, log, .. } = self.seen();
+        let (primitives, index) = set.byte_size();
+        let live = live.as_ref().map_or(0, |live| live.byte_size());
         let accumulated = self.accumulated.as_ref().map_or(0, |accumulated| accumulated.byte_size());
         let submaps = self.submaps().map_or(0, |submaps| submaps.byte_size());
         let free_space = self.free_space().map_or(0, |counters| counters.byte_size());
-        ByteSize { primitives, index: index + self.log.byte_size(), voxels: live + accumulated, submaps, free_space }
+        ByteSize { primitives, index: index + log.byte_size(), voxels: live + accumulated, submaps, free_space }
     }
 }
 

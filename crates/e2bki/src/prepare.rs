@@ -56,7 +56,11 @@ impl Prepared {
         if self.classes == classes {
             return Ok(());
         }
-        Err(Error::Merge(format!("the frame was prepared for {} classes, and the map has {classes}", self.classes)))
+        Err(Error::Argument {
+            name: "prepared",
+            found: format!("a frame of {} classes", self.classes),
+            allowed: format!("frames of the map's {classes} classes"),
+        })
     }
 }
 

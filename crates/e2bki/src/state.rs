@@ -7,7 +7,7 @@ use crate::cluster::cell_of;
 use crate::config::{Config, Posterior};
 use crate::error::{Error, Result};
 use crate::fold::{in_cell, put_back};
-use crate::map::{Batch, Core};
+use crate::map::{Batch, Core, PrimitiveSet};
 use crate::mapper::Mapper;
 use crate::maths::argmax;
 use crate::pose::WORLD_LIMIT_M;
@@ -104,8 +104,8 @@ impl Mapper {
     /// What every primitive holds, in the order of [`Self::primitives`]. In a map that is a sum their ids are numbers in
     /// that order, so that equal maps have equal states however they came to be.
     pub fn states(&self) -> impl ExactSizeIterator<Item = PrimitiveState> + '_ {
-        let is_sum = self.set.cubes().is_some();
-        self.set.in_order().into_iter().enumerate().map(move |(number, slot)| {
+        let (is_sum, slots) = self.contents.read(|contents| (contents.set.cubes().is_some(), contents.set.in_order()));
+        slots.into_iter().enumerate().map(move |(number, slot)| {
             let state = self.state_of(slot);
             PrimitiveState { id: if is_sum { number as u64 } else { state.id }, ..state }
         })
@@ -113,7 +113,7 @@ impl Mapper {
 
     /// The id that the next primitive gets.
     pub fn next_id(&self) -> u64 {
-        self.set.next_id()
+        self.contents.read(|contents| contents.set.next_id())
     }
 
     /// Takes every primitive whose mean lies outside of a box out of the map, in order, to be kept elsewhere.
@@ -129,9 +129,10 @@ impl Mapper {
     }
 
     fn take(&mut self, wanted: impl Fn(&Core) -> bool) -> Vec<PrimitiveState> {
-        let gone: Vec<u32> = self.set.in_order().into_iter().filter(|slot| wanted(self.set.core(*slot))).collect();
-        let states = gone.iter().map(|slot| self.state_of(*slot)).collect();
-        gone.iter().for_each(|slot| self.set.remove(*slot));
+        let set = &mut self.contents.get_mut().set;
+        let gone: Vec<u32> = set.in_order().into_iter().filter(|slot| wanted(set.core(*slot))).collect();
+        let states = gone.iter().map(|slot| state_in(set, *slot)).collect();
+        gone.iter().for_each(|slot| set.remove(*slot));
         self.refresh();
         states
     }
@@ -148,11 +149,11 @@ impl Mapper {
     /// As [`Self::put_back`], under ids of their own: for primitives of a map that is a sum, whose files keep no ids.
     /// Fails if the map has one of the same cube and class, or there are two.
     pub fn put_back_anew(&mut self, mut states: Vec<PrimitiveState>) -> Result<()> {
-        let Some(side) = self.set.cubes() else {
+        let Some(side) = self.contents.read(|contents| contents.set.cubes()) else {
             return Err(Error::Unsupported("only primitives of a map that is a sum can be given new ids".into()));
         };
         self.check_counts(0, states.len())?;
-        let first = self.set.next_id();
+        let first = self.next_id();
         states.iter_mut().zip(first..).for_each(|(state, id)| state.id = id);
         let mut keys: Vec<([i32; 3], u16, u64)> = states
             .iter()
@@ -160,14 +161,15 @@ impl Mapper {
             .collect();
         keys.par_sort_unstable();
         let twice = keys.windows(2).find(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1)).map(|pair| pair[1].2);
-        let there = || keys.iter().find(|(cell, label, _)| in_cell(&self.set, *cell, *label, side).is_some());
+        let set = &self.contents.get_mut().set;
+        let there = || keys.iter().find(|(cell, label, _)| in_cell(set, *cell, *label, side).is_some());
         if let Some(id) = twice.or_else(|| there().map(|(_, _, id)| *id)) {
             return Err(Error::State { id, what: "there are two of its cube and class".into() });
         }
         let classes = self.classes().len();
         let next_id = first + states.len() as u64;
         states.par_iter().with_min_len(256).try_for_each(|state| state.check(classes, next_id))?;
-        self.set.reserve_ids(next_id);
+        self.contents.get_mut().set.reserve_ids(next_id);
         self.add(&states)?;
         self.refresh();
         Ok(())
@@ -177,14 +179,14 @@ impl Mapper {
         if self.config().views.posterior == Posterior::Accumulate {
             return Err(Error::Unsupported("an accumulated posterior cannot be made of primitives again".into()));
         }
-        let (classes, next_id) = (self.classes().len(), self.set.next_id());
+        let (classes, next_id) = (self.classes().len(), self.next_id());
         states.par_iter().with_min_len(256).try_for_each(|state| state.check(classes, next_id))
     }
 
     /// Checks that no id is there twice, with some that are about to come.
     fn check_ids(&self, coming: impl Iterator<Item = u64>) -> Result<()> {
         let mut ids: Vec<u64> = coming.collect();
-        ids.extend(self.set.ids());
+        self.contents.read(|contents| ids.extend(contents.set.ids()));
         ids.par_sort_unstable();
         match ids.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(Error::State { id: pair[0], what: "there are two of this id".into() }),
@@ -205,7 +207,7 @@ impl Mapper {
             batch.log_evidence.reserve_exact(part.len() * classes);
             part.iter().for_each(|state| batch.log_evidence.extend_from_slice(&state.log_evidence));
             batch.judge(classes, self.config().lifetime_correlation());
-            put_back(&mut self.set, &batch)?;
+            put_back(&mut self.contents.get_mut().set, &batch)?;
         }
         Ok(())
     }
@@ -213,21 +215,24 @@ impl Mapper {
     /// Checks that so many more frames and primitives can be counted.
     pub(crate) fn check_counts(&self, frames: u64, primitives: usize) -> Result<()> {
         let over = |count: u64, more: u64| count.checked_add(more).is_none_or(|sum| sum > MAX_COUNT);
-        if over(self.frames, frames) || over(self.set.next_id(), primitives as u64) {
+        if over(self.frames, frames) || over(self.next_id(), primitives as u64) {
             return Err(Error::Unsupported(format!(
                 "the map has counted {} frames and {} primitives; it cannot count beyond {MAX_COUNT}",
                 self.frames,
-                self.set.next_id()
+                self.next_id()
             )));
         }
         Ok(())
     }
 
     fn state_of(&self, slot: u32) -> PrimitiveState {
-        let core = self.set.core(slot);
-        let log_evidence = self.set.log_evidence(slot).to_vec();
-        PrimitiveState { id: core.id, muted: core.muted, sums: core.sums, log_evidence }
+        self.contents.read(|contents| state_in(&contents.set, slot))
     }
+}
+
+fn state_in(set: &PrimitiveSet, slot: u32) -> PrimitiveState {
+    let core = set.core(slot);
+    PrimitiveState { id: core.id, muted: core.muted, sums: core.sums, log_evidence: set.log_evidence(slot).to_vec() }
 }
 
 /// A map that is put together again part by part, so that its states need not be in memory all at once.
@@ -244,7 +249,7 @@ impl Restoring {
             }
         }
         map.frames = frames;
-        map.set.reserve_ids(next_id);
+        map.contents.get_mut().set.reserve_ids(next_id);
         Ok(Self(map))
     }
 

@@ -7,7 +7,7 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::*;
-use e2bki::config::{Clustering, Gated, Posterior};
+use e2bki::config::{ClusterCount, Clustering, Gated, Posterior};
 use e2bki::{Changes, Config, Frame, LiveVoxel, Mapper, Pose, PrimitiveState, Semantics};
 use proptest::prelude::*;
 
@@ -137,6 +137,7 @@ fn configurations() -> Vec<Config> {
         }),
         // Large primitives, in boxes of their own.
         Config::preset("paper-rellis").unwrap().with(|c| {
+            c.clustering.count = ClusterCount::Total;
             c.clustering.clusters = 12;
             c.views.resolution = 0.5;
             c.kernel.ellipsoid_mass = 0.5;

@@ -5,7 +5,7 @@
 mod common;
 
 use common::*;
-use e2bki::config::Doubt;
+use e2bki::config::{Distance, Doubt, Gated, Reach, Shape, Sparsity};
 use e2bki::{Config, Mapper, Primitive};
 use proptest::prelude::*;
 
@@ -70,6 +70,14 @@ fn assert_posterior_is_brute_force(map: &Mapper, points: &[[f64; 3]]) {
             assert!((belief.semantic_uncertainty() - doubt(map, &alpha, mass, weighted)).abs() < 1e-3);
             let sparsity = (classes - 1.0) / (classes * classes * (strength + 1.0));
             assert!((belief.sparsity_literal() - sparsity).abs() < 1e-4);
+            let sparsity = match map.config().views.sparsity {
+                Sparsity::Literal => sparsity,
+                Sparsity::Rescaled => 1.0 / (strength + 1.0),
+                _ => 0.0,
+            };
+            assert!((belief.spatial_uncertainty() - sparsity).abs() < 1e-3, "u_spa at {x:?}");
+            let total = (doubt(map, &alpha, mass, weighted) + sparsity).min(1.0);
+            assert!((belief.uncertainty() - total).abs() < 2e-3, "u at {x:?}: {} {total}", belief.uncertainty());
             let p = alpha.iter().copied().fold(0.0, f64::max) / strength;
             assert!((belief.variance() - p * (1.0 - p) / (strength + 1.0)).abs() < 1e-4);
             assert!((beliefs.expectation(i).sum::<f64>() - 1.0).abs() < 1e-5);
@@ -85,17 +93,37 @@ fn assert_posterior_is_brute_force(map: &Mapper, points: &[[f64; 3]]) {
     assert!(observed > points.len() / 40, "the test must see something: {observed}");
 }
 
+/// The paper's settings, with clusters of a few dozen points.
+fn paper() -> Config {
+    Config::preset("paper-urban").unwrap().with(|c| c.clustering.clusters = 40)
+}
+
 #[test]
 fn posterior_equals_brute_force_over_all_primitives() {
     for config in [
         Config::default(),
         Config::default().with(|c| c.clustering.method = e2bki::config::Clustering::KMeans),
-        Config::default().with(|c| c.kernel.shape = e2bki::config::Shape::Sphere),
-        Config::default().with(|c| c.kernel.reach = e2bki::config::Reach::Uniform),
-        Config::preset("paper-urban").unwrap(),
+        Config::default().with(|c| c.kernel.shape = Shape::Sphere),
+        Config::default().with(|c| c.kernel.reach = Reach::Uniform),
+        paper(),
     ] {
         let (map, _) = map_of(&drive(3, 3000), &config);
         assert_posterior_is_brute_force(&map, &queries(3000));
+    }
+}
+
+#[test]
+fn every_other_reading_of_the_paper_equals_brute_force() {
+    for config in [
+        paper().with(|c| c.kernel.shape = Shape::Sphere),
+        paper().with(|c| c.kernel.shape = Shape::Point),
+        paper().with(|c| c.kernel.distance = Distance::Squared),
+        paper().with(|c| c.fusion.gated = Gated::Mute),
+        paper().with(|c| c.views.sparsity = Sparsity::Rescaled),
+        Config::default().with(|c| c.views.sparsity = Sparsity::None),
+    ] {
+        let (map, _) = map_of(&drive(2, 2000), &config);
+        assert_posterior_is_brute_force(&map, &queries(1000));
     }
 }
 
@@ -156,8 +184,16 @@ fn live_view_equals_the_rebuilt_view_and_the_query_at_centres() {
 
 #[test]
 fn birds_eye_cells_equal_the_query_and_the_planar_brute_force() {
-    for reach in [e2bki::config::Reach::Surface, e2bki::config::Reach::Uniform] {
-        assert_birds_eye(&Config::default().with(|c| c.kernel.reach = reach));
+    for reach in [Reach::Surface, Reach::Uniform] {
+        for shape in [Shape::Ellipsoid, Shape::Sphere] {
+            assert_birds_eye(&Config::default().with(|c| {
+                c.kernel.reach = reach;
+                c.kernel.shape = shape;
+            }));
+        }
+    }
+    for shape in [Shape::Sphere, Shape::Point] {
+        assert_birds_eye(&paper().with(|c| c.kernel.shape = shape));
     }
 }
 

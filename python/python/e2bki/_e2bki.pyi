@@ -50,6 +50,7 @@ class _Parameters(TypedDict, total=False):
     cluster_count: Literal["points", "total", "per-class"]
     clusters: int
     points_per_cluster: int
+    min_points_per_cluster: int
     max_extent: float
     kmeans_iterations: int
     correlation: float
@@ -165,8 +166,11 @@ class Config:
     def points_per_cluster(self) -> int:
         """Mean size of a cluster (`points`). Unit: points."""
     @property
+    def min_points_per_cluster(self) -> int:
+        """Fewest points a cluster has on average: a class of few points gets fewer clusters (`total`, `per-class`). Unit: points."""
+    @property
     def max_extent(self) -> float:
-        """Largest side of a cluster's bounding box; wider clusters and those that bridge a gap are split. Unit: m."""
+        """Largest side of a cluster's bounding box; wider clusters and those that bridge a gap are split; inf: only those over 50 m are. Unit: m."""
     @property
     def kmeans_iterations(self) -> int:
         """Most Lloyd iterations of K-means."""

@@ -218,15 +218,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let (mut map, mut sources) = options.begin(dataset.classes(), &config)?;
     sources.extend(options.source.clone());
-    match &mut map {
-        method::Map::Primitives(map) => {
-            submaps::begin(map, options.submaps, options.source.as_deref().unwrap_or(dataset.sequence()))?;
-        }
-        _ if options.submaps.is_some() => {
-            bail!("--submaps keeps sums of E2-BKI in memory; remove --method and --memory")
-        }
-        _ => {}
-    }
+    let places = options.out.as_deref().map(|out| (out, options.onto.as_deref()));
+    submaps::begin(&mut map, options.submaps, options.source.as_deref().unwrap_or(dataset.sequence()), places)?;
     let config = map.config().cloned().unwrap_or(config);
     let mut keeper = keep::Keeper::new((options.out.as_deref(), lock), options.save_every.map(|n| n as usize), sources);
     for note in dataset.notes() {
@@ -268,9 +261,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         };
         let next = frames.peek().and_then(|next| next.as_ref().ok()).map(LoadedFrame::frame);
         account.waited += waiting.elapsed();
-        if let method::Map::Primitives(map) = &mut map {
-            submaps::name_frame(map, &frame)?;
-        }
+        submaps::name_frame(&mut map, &frame)?;
         let report = match map.insert_ahead(&frame.frame(), next.as_ref(), &mut prepared) {
             Ok(report) => report,
             Err(error) => {

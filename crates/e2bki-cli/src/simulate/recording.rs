@@ -34,7 +34,7 @@ pub(super) fn write(
     progress: impl Fn(usize, usize),
 ) -> Result<Summary> {
     if frames == 0 {
-        return Err(e2bki_sim::SimError::NoFrames.into());
+        return Err(e2bki_sim::Error::NoFrames.into());
     }
     if out.exists() {
         bail!("{} is there already; choose another --out, or remove it", out.display());

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use e2bki::{ClassSet, LETHAL_COST};
 
-use crate::error::{DataError, Result};
+use crate::error::{Error, Result};
 use crate::files;
 
 /// The class of points that have none.
@@ -104,7 +104,7 @@ impl ClassTable {
     /// The table in a file, whose name need not be text.
     pub fn read(path: &Path) -> Result<Self> {
         if !path.is_file() {
-            return Err(DataError::Classes {
+            return Err(Error::Classes {
                 name: format!("`{}`", path.display()),
                 what: format!("neither a file nor one of {}", Self::built_in_names().join(", ")),
             });
@@ -129,7 +129,7 @@ impl ClassTable {
 
     /// A table from text; `origin` names it in errors.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self> {
-        let bad = |what: String| DataError::Classes { name: origin.to_string(), what };
+        let bad = |what: String| Error::Classes { name: origin.to_string(), what };
         let file: File = toml::from_str(text).map_err(|error| bad(error.to_string()))?;
         let names = ClassSet::from_names(file.class.iter().map(|c| c.name.clone())).map_err(|e| bad(e.to_string()))?;
         let colored =
@@ -176,7 +176,7 @@ impl ClassTable {
         let classes = ClassSet::from_names(sorted.iter().map(|(_, name)| name.clone()))?;
         let ids: BTreeMap<u32, u32> = sorted.iter().zip(0..).map(|((id, _), class)| (u32::from(*id), class)).collect();
         if ids.len() != sorted.len() {
-            return Err(DataError::Classes { name: "LabelInfo".into(), what: "an id has two names".into() });
+            return Err(Error::Classes { name: "LabelInfo".into(), what: "an id has two names".into() });
         }
         let spaces = BTreeMap::from([(RECORDED.to_string(), ids)]);
         Ok((Self { name: RECORDED.into(), classes, spaces }, RECORDED))
@@ -199,7 +199,7 @@ impl ClassTable {
         }
         let Some(ids) = self.spaces.get(space) else {
             let known: Vec<&str> = self.spaces.keys().map(String::as_str).chain(["classes"]).collect();
-            return Err(DataError::Classes {
+            return Err(Error::Classes {
                 name: self.name.clone(),
                 what: format!(
                     "it says nothing of ids of `{space}`, only of {}; choose other classes or add a list `{space} = […]` to each class in a file of your own",

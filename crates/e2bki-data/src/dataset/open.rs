@@ -9,7 +9,7 @@ use super::options::OpenOptions;
 use super::source::{self, Source};
 use crate::camera::{Camera, Lens};
 use crate::classes::ClassTable;
-use crate::error::{DataError, Result};
+use crate::error::{Error, Result};
 use crate::layout::{self, Entry, Format, Layout};
 
 /// Widest window in which nearer points hide others, pixels: every point is compared with all of it.
@@ -44,18 +44,18 @@ impl Dataset {
             None => Format::detect(dir)?,
         };
         if !dir.is_dir() && format != Format::Bag {
-            return Err(DataError::Missing(format!("{} is not a folder", dir.display())));
+            return Err(Error::Missing(format!("{} is not a folder", dir.display())));
         }
         if let Some(window) = options.occlusion_window
             && window > MAX_WINDOW
         {
-            return Err(DataError::Request(format!(
+            return Err(Error::Request(format!(
                 "an occlusion window of {window} pixels; at most {MAX_WINDOW} are possible"
             )));
         }
         let mut layout = layout::open(format, dir, options)?;
         if layout.entries.is_empty() && layout.without_pose.is_empty() {
-            return Err(DataError::Missing(format!("{} holds no scans ({})", dir.display(), layout.scan_places)));
+            return Err(Error::Missing(format!("{} holds no scans ({})", dir.display(), layout.scan_places)));
         }
         if options.no_distortion
             && let Ok(camera) = &mut layout.camera
@@ -65,7 +65,7 @@ impl Dataset {
         let table = match (&options.classes, &layout.classes) {
             (Some(table), _) | (None, Some(table)) => table.clone(),
             (None, None) => {
-                return Err(DataError::Missing(format!(
+                return Err(Error::Missing(format!(
                     "{}: say which classes there are, with --classes or `classes` in e2bki.toml",
                     dir.display()
                 )));
@@ -87,7 +87,7 @@ impl Dataset {
         let mut flags = keep.iter();
         layout.entries.retain(|_| flags.next().copied().unwrap_or(false));
         if layout.entries.is_empty() {
-            return Err(DataError::Missing(format!(
+            return Err(Error::Missing(format!(
                 "{}: no frame is left: {} have no pose, {} have no semantics",
                 dir.display(),
                 skipped.without_pose.len(),
@@ -122,7 +122,7 @@ impl Dataset {
         self.layout
             .entries
             .get(index)
-            .ok_or_else(|| DataError::Request(format!("there is no frame at place {index}; there are {}", self.len())))
+            .ok_or_else(|| Error::Request(format!("there is no frame at place {index}; there are {}", self.len())))
     }
 
     /// Number of the frame at a place.
@@ -188,7 +188,7 @@ impl Dataset {
 
     /// The camera; an error that says why where there is none.
     pub fn camera(&self) -> Result<&Camera> {
-        self.layout.camera.as_ref().map_err(|why| DataError::Missing(why.clone()))
+        self.layout.camera.as_ref().map_err(|why| Error::Missing(why.clone()))
     }
 
     /// Whether the motion during a turn is undone.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::classes::ClassTable;
-use crate::error::DataError;
+use crate::error::Error;
 use crate::layout::{Format, Split};
 use crate::parse::Grid;
 
@@ -110,19 +110,19 @@ pub enum SemanticsSource {
 }
 
 impl FromStr for SemanticsSource {
-    type Err = DataError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, DataError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         Self::parse(OsStr::new(text))
     }
 }
 
 impl SemanticsSource {
     /// From a name, or a kind of values and a folder, whose name need not be text: `logits:FOLDER`.
-    pub fn parse(given: &OsStr) -> Result<Self, DataError> {
+    pub fn parse(given: &OsStr) -> Result<Self, Error> {
         let text = given.to_string_lossy();
         if text.ends_with(".onnx") || text.ends_with(".safetensors") {
-            return Err(DataError::Request(format!(
+            return Err(Error::Request(format!(
                 "`{text}`: this build cannot run networks such as ONNX models; build it with `--features onnx` (`segment` for our own), or \
                  store the network's outputs and give logits:FOLDER"
             )));
@@ -141,7 +141,7 @@ impl SemanticsSource {
             "dirichlet" => Self::Values(ValueKind::Dirichlet, folder.clone()),
             "probabilities" => Self::Values(ValueKind::Probabilities, folder.clone()),
             _ => {
-                return Err(DataError::Request(format!(
+                return Err(Error::Request(format!(
                     "`{text}` is no source of semantics; known: ground-truth, ground-truth-2d, ground-truth-3d, \
                      labels:FOLDER, logits:FOLDER, evidential-logits:FOLDER, evidence:FOLDER, dirichlet:FOLDER, \
                      probabilities:FOLDER, none"
@@ -149,7 +149,7 @@ impl SemanticsSource {
             }
         };
         if folder.as_os_str().is_empty() {
-            return Err(DataError::Request(format!("`{text}` needs a folder, as in {kind}:predictions")));
+            return Err(Error::Request(format!("`{text}` needs a folder, as in {kind}:predictions")));
         }
         Ok(source)
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::options::{GroundTruth, ImageSemantics, OpenOptions, SemanticsSource, ValueKind};
 use super::per_frame::PerFrame;
 use crate::classes::{ClassTable, Remap};
-use crate::error::{DataError, Flaw, Result};
+use crate::error::{Error, Flaw, Result};
 use crate::files;
 use crate::item::{self, Item};
 use crate::layout::Layout;
@@ -104,7 +104,7 @@ pub(super) fn truth(kind: GroundTruth, layout: &Layout, table: &ClassTable) -> R
 pub(super) fn semantics(options: &OpenOptions, layout: &Layout, table: &ClassTable) -> Result<Source> {
     let own = |kind: GroundTruth| {
         truth(kind, layout, table)?.ok_or_else(|| {
-            DataError::Missing(format!(
+            Error::Missing(format!(
                 "{} holds no ground truth of that kind (looked for {}); give --semantics, as in labels:FOLDER or logits:FOLDER",
                 layout.folder.display(),
                 layout.truth_places
@@ -131,7 +131,7 @@ fn find(layout: &Layout, folder: &Path, extensions: &[&str]) -> Result<(PathBuf,
         }
     }
     let looked: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
-    Err(DataError::Missing(format!("no .{} files in any of {}", extensions.join(" or ."), looked.join(", "))))
+    Err(Error::Missing(format!("no .{} files in any of {}", extensions.join(" or ."), looked.join(", "))))
 }
 
 fn per_frame(layout: &Layout, found: &PerFrame) -> Vec<Option<Item>> {
@@ -152,7 +152,7 @@ fn labels(options: &OpenOptions, layout: &Layout, table: &ClassTable, folder: &P
         return match kind.as_str() {
             item::CLOUD => Ok(Source::Points(items, remap)),
             item::IMAGE | item::COMPRESSED => Ok(Source::Pixels(items, remap)),
-            other => Err(DataError::Request(format!(
+            other => Err(Error::Request(format!(
                 "{} holds {other}; labels are read from PointCloud2, Image and CompressedImage",
                 folder.display()
             ))),
@@ -176,7 +176,7 @@ fn values(
 ) -> Result<Source> {
     if let Some((_, items)) = topic(layout, folder)? {
         let Some(Item::Message(first)) = items.iter().flatten().next() else {
-            return Err(DataError::Missing(format!("no message of {} is near any scan", folder.display())));
+            return Err(Error::Missing(format!("no message of {} is near any scan", folder.display())));
         };
         let channels = first.grid()?.channels;
         let remap = channel_meaning(options.semantic_ids.as_deref(), channels, table, &folder.display())?;
@@ -191,10 +191,10 @@ fn values(
 /// The frames' images, to be looked at by a network.
 fn images(options: &OpenOptions, layout: &Layout, table: &ClassTable) -> Result<Source> {
     let Some(network) = &options.network else {
-        return Err(DataError::Request("semantics from images need a network to look at them".into()));
+        return Err(Error::Request("semantics from images need a network to look at them".into()));
     };
     if layout.entries.iter().all(|e| e.image.is_none()) {
-        return Err(DataError::Missing(format!("{} holds no camera images", layout.folder.display())));
+        return Err(Error::Missing(format!("{} holds no camera images", layout.folder.display())));
     }
     let ids = options.semantic_ids.as_deref().or(network.ids());
     let remap = channel_meaning(ids, network.channels(), table, &network.name())?;
@@ -206,20 +206,20 @@ fn channel_meaning(ids: Option<&str>, channels: usize, table: &ClassTable, of: &
     let classes = table.classes().len();
     let space = match (ids, channels) {
         (Some("classes"), n) if n != classes => {
-            return Err(DataError::Request(format!(
+            return Err(Error::Request(format!(
                 "{of} has {n} channels, but there are {classes} classes: they are not the same; choose other --classes, or say what the channels mean with --semantic-ids"
             )));
         }
         (Some(space), _) => space,
         (None, 19) if classes == 19 => {
-            return Err(DataError::Request(format!(
+            return Err(Error::Request(format!(
                 "{of} has 19 channels, which may be the classes or Cityscapes' training ids; give --semantic-ids classes or --semantic-ids cityscapes"
             )));
         }
         (None, n) if n == classes => "classes",
         (None, 19 | 20) => "cityscapes",
         (None, n) => {
-            return Err(DataError::Request(format!(
+            return Err(Error::Request(format!(
                 "{of} has {n} channels for {classes} classes; say what they mean with --semantic-ids"
             )));
         }
@@ -239,6 +239,6 @@ fn channels(path: &Path) -> Result<usize> {
     })
 }
 
-pub(super) fn no_shape(path: &Path) -> DataError {
+pub(super) fn no_shape(path: &Path) -> Error {
     Flaw::new("its name does not give its shape, as in 000000_logits_20x47x155_f16.bin").of(path)
 }

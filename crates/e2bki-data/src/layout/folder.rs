@@ -7,7 +7,7 @@ use e2bki::Pose;
 use super::folder_toml::{Coordinates, Direction, FolderToml};
 use super::{Entry, Layout, sequences};
 use crate::dataset::{CloudForm, OpenOptions};
-use crate::error::{DataError, Result};
+use crate::error::{Error, Result};
 use crate::files;
 use crate::item::Item;
 use crate::parse::{self, PoseRows};
@@ -20,7 +20,7 @@ pub(super) const CLOUDS: [&str; 5] = ["bin", "pcd", "ply", "npy", "las"];
 
 pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
     if options.split.is_some() {
-        return Err(DataError::Request("a plain folder has no division into train, val and test".into()));
+        return Err(Error::Request("a plain folder has no division into train, val and test".into()));
     }
     let toml = FolderToml::read(dir)?;
     let or = |given: &Option<String>, usual: &str| dir.join(given.as_deref().unwrap_or(usual));

@@ -6,7 +6,7 @@ use e2bki::ClassSet;
 
 use crate::camera::{Brown, Camera, Lens, check_size};
 use crate::classes::ClassTable;
-use crate::error::{DataError, Flaw, Result};
+use crate::error::{Error, Flaw, Result};
 use crate::files;
 use crate::parse;
 
@@ -124,7 +124,7 @@ impl FolderToml {
         let path = dir.join("e2bki.toml");
         let none = || format!("{} has no [camera]: say its size, focal, center and camera_from_sensor", path.display());
         let camera = self.camera.as_ref().ok_or_else(none)?;
-        let bad = |what: String| DataError::Missing(format!("{}, [camera]: {what}", path.display())).to_string();
+        let bad = |what: String| Error::Missing(format!("{}, [camera]: {what}", path.display())).to_string();
         let pose = |numbers: &Vec<f64>| parse::rigid(numbers).map_err(|flaw| bad(flaw.what));
         let camera_from_sensor = match (&camera.camera_from_sensor, &camera.sensor_from_camera) {
             (Some(numbers), None) => pose(numbers)?,

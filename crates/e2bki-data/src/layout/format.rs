@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::error::{DataError, Result};
+use crate::error::{Error, Result};
 
 /// On-disk layout of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Format {
     /// Detects the layout of a folder, or that a file is a recording.
     pub fn detect(dir: &Path) -> Result<Self> {
         if !dir.exists() {
-            return Err(DataError::Missing(format!("{} does not exist", dir.display())));
+            return Err(Error::Missing(format!("{} does not exist", dir.display())));
         }
         // A file is a recording or nothing: opening it says what else it may be.
         if !dir.is_dir() {
@@ -67,7 +67,7 @@ impl Format {
         } else if has(&["metadata.yaml"]) {
             Self::Bag
         } else {
-            return Err(DataError::Missing(format!(
+            return Err(Error::Missing(format!(
                 "{} is not laid out as any known dataset. Looked for: Rellis-3D/ or {scans}/ (rellis3d); data_3d_raw/ \
                  (kitti360); sequences/ or velodyne/ (semantickitti); lidar/poses.json (pandaset); frames/ or e2bki.toml (folder); \
                  metadata.yaml (a recording of rosbag2). \
@@ -79,12 +79,12 @@ impl Format {
 }
 
 impl FromStr for Format {
-    type Err = DataError;
+    type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
         NAMES.iter().find(|(name, _)| *name == text).map(|(_, format)| *format).ok_or_else(|| {
             let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-            DataError::Request(format!("unknown format `{text}`; known: {}", known.join(", ")))
+            Error::Request(format!("unknown format `{text}`; known: {}", known.join(", ")))
         })
     }
 }
@@ -112,14 +112,14 @@ impl Split {
 }
 
 impl FromStr for Split {
-    type Err = DataError;
+    type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
         match text {
             "train" => Ok(Self::Train),
             "val" | "validation" => Ok(Self::Validation),
             "test" => Ok(Self::Test),
-            _ => Err(DataError::Request(format!("unknown split `{text}`; known: train, val, test"))),
+            _ => Err(Error::Request(format!("unknown split `{text}`; known: train, val, test"))),
         }
     }
 }

@@ -7,18 +7,18 @@ use super::folder::CLOUDS;
 use super::folder_toml::FolderToml;
 use super::{Entry, Layout, sequences};
 use crate::dataset::{CloudForm, OpenOptions};
-use crate::error::{DataError, Result};
+use crate::error::{Error, Result};
 use crate::files;
 use crate::parse;
 
 pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
     if options.split.is_some() {
-        return Err(DataError::Request("this layout has no division into train, val and test".into()));
+        return Err(Error::Request("this layout has no division into train, val and test".into()));
     }
     let lidar = dir.join("lidar");
     let clouds = files::list_with(&lidar, &CLOUDS)?;
     if clouds.is_empty() && !files::list_with(&lidar, &["gz"])?.is_empty() {
-        return Err(DataError::Missing(format!(
+        return Err(Error::Missing(format!(
             "{} holds Python objects (.pkl.gz), which cannot be read here. Save each as an array: \
              numpy.save(f\"{{name}}.npy\", pandas.read_pickle(f\"{{name}}.pkl.gz\")[[\"x\", \"y\", \"z\"]].values)",
             lidar.display()

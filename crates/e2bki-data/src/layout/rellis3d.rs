@@ -10,7 +10,7 @@ use super::{Entry, Layout, Split, sequences};
 use crate::camera::{Brown, Camera};
 use crate::classes::ClassTable;
 use crate::dataset::{CloudForm, OpenOptions};
-use crate::error::{DataError, Result};
+use crate::error::{Error, Result};
 use crate::files;
 use crate::parse::{self, PoseRows};
 
@@ -101,7 +101,7 @@ fn poses(folder: &Path, notes: &mut Vec<String>) -> Result<Option<Vec<Pose>>> {
     }
     match files::parse_text(&path, parse::pose_rows)? {
         PoseRows::ByLine(poses) => Ok(Some(poses)),
-        _ => Err(DataError::Missing(format!("{}: 12 numbers per line expected", path.display()))),
+        _ => Err(Error::Missing(format!("{}: 12 numbers per line expected", path.display()))),
     }
 }
 
@@ -146,7 +146,7 @@ fn calibration(root: &Path, folder: &Path, sequence: &OsStr, prefix: &str, file:
             }
         }
     }
-    Err(DataError::Missing(format!(
+    Err(Error::Missing(format!(
         "{file} not found; looked for {} and {}",
         beside.display(),
         root.join(format!("{prefix}*/*")).join(sequence).join(file).display()

@@ -9,7 +9,7 @@ use super::{Entry, Layout, Split, sequences};
 use crate::camera::Camera;
 use crate::classes::ClassTable;
 use crate::dataset::{CloudForm, OpenOptions};
-use crate::error::{DataError, Flaw, Result};
+use crate::error::{Error, Flaw, Result};
 use crate::files;
 use crate::parse::{self, Keyed, PoseRows};
 
@@ -98,5 +98,5 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
 
 /// Tr⁻¹ · T · Tr: the LiDAR's pose in coordinates of the first LiDAR frame.
 fn lidar_pose(camera: &Pose, camera_from_lidar: &Pose, lidar_from_camera: &Pose) -> Result<Pose> {
-    lidar_from_camera.after(&camera.after(camera_from_lidar)?).map_err(DataError::Library)
+    lidar_from_camera.after(&camera.after(camera_from_lidar)?).map_err(Error::Library)
 }

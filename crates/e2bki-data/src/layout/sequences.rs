@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::error::{DataError, Result};
+use crate::error::{Error, Result};
 use crate::files;
 
 /// Folders in `parent` that hold `inside`.
@@ -25,12 +25,12 @@ pub(super) fn choose(
 ) -> Result<OsString> {
     let all = shown(found).join(", ");
     match (wanted, found) {
-        (Some(wanted), _) => {
-            found.iter().find(|name| matches(name, wanted)).cloned().ok_or_else(|| {
-                DataError::Missing(format!("{} has no sequence `{wanted}`; it has {all}", dir.display()))
-            })
-        }
-        (None, []) => Err(DataError::Missing(format!("{} holds no sequences with scans", dir.display()))),
+        (Some(wanted), _) => found
+            .iter()
+            .find(|name| matches(name, wanted))
+            .cloned()
+            .ok_or_else(|| Error::Missing(format!("{} has no sequence `{wanted}`; it has {all}", dir.display()))),
+        (None, []) => Err(Error::Missing(format!("{} holds no sequences with scans", dir.display()))),
         (None, [only]) => Ok(only.clone()),
         (None, [first, ..]) => {
             notes.push(format!(
@@ -74,9 +74,5 @@ pub(super) fn locate(dir: &Path, parents: &[&str], inside: &str) -> Result<(Path
     }
     let looked: Vec<String> =
         parents.iter().map(|p| dir.join(p).join("*").join(inside).display().to_string()).collect();
-    Err(DataError::Missing(format!(
-        "no scans found; looked for {} and {}",
-        dir.join(inside).display(),
-        looked.join(", ")
-    )))
+    Err(Error::Missing(format!("no scans found; looked for {} and {}", dir.join(inside).display(), looked.join(", "))))
 }

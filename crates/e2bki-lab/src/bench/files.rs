@@ -8,7 +8,7 @@ use e2bki::{ClassSet, Config, Frame, Mapper, Pose};
 use e2bki_data::camera::Camera;
 use e2bki_data::{Dataset, OpenOptions, SemanticsSource};
 use e2bki_eval::LabelledFrame;
-use e2bki_store::MapFile;
+use e2bki_store::{Folder, Header, MapFile};
 use serde_json::{Value, json};
 
 use super::measure::median;
@@ -42,6 +42,7 @@ pub(super) fn store(scans: &[LabelledFrame], classes: &ClassSet, primitives: usi
     }
     std::fs::remove_file(&path)?;
     let [save, open, read, load] = [save, open, read, load].map(|mut times| median(&mut times));
+    let folder = of_folder(&mut map, &scans[0], repeats)?;
     let rate = |seconds: f64| format!("{:.2} million/s", count / seconds / 1e6);
     table::print(&[
         vec![format!("store: {count} primitives, {} classes", classes.len()), String::new()],
@@ -50,11 +51,51 @@ pub(super) fn store(scans: &[LabelledFrame], classes: &ClassSet, primitives: usi
         vec!["read".into(), rate(read)],
         vec!["load as a live map".into(), rate(load)],
         vec!["bytes per primitive".into(), format!("{:.1}", bytes as f64 / count)],
+        vec![format!("save as a folder of {} tiles", folder.tiles), format!("{:.0} ms", 1e3 * folder.whole)],
+        vec![
+            format!("the same after one more frame, which changed {}", folder.changed),
+            format!("{:.0} ms", 1e3 * folder.after_frame),
+        ],
+        vec!["the same when nothing changed".into(), format!("{:.1} ms", 1e3 * folder.unchanged)],
     ])?;
     Ok(json!({
         "name": "store", "primitives": count, "save_per_second": count / save, "open_ms": 1e3 * open,
         "read_per_second": count / read, "load_per_second": count / load, "bytes_per_primitive": bytes as f64 / count,
+        "folder_tiles": folder.tiles, "folder_ms": 1e3 * folder.whole, "folder_changed": folder.changed,
+        "folder_after_frame_ms": 1e3 * folder.after_frame, "folder_unchanged_ms": 1e3 * folder.unchanged,
     }))
+}
+
+/// What saving to a folder takes, seconds.
+struct OfFolder {
+    tiles: usize,
+    whole: f64,
+    /// Tiles that a frame changed.
+    changed: usize,
+    after_frame: f64,
+    unchanged: f64,
+}
+
+/// Saves a map to a folder: the whole, what one more frame changed, and nothing.
+fn of_folder(map: &mut Mapper, frame: &LabelledFrame, repeats: usize) -> Result<OfFolder> {
+    let path = std::env::temp_dir().join(format!("e2bki-bench-folder-{}", std::process::id()));
+    let [mut whole, mut after_frame, mut unchanged]: [Vec<f64>; 3] = Default::default();
+    let (mut tiles, mut changed) = (0, 0);
+    for _ in 0..repeats.max(1) {
+        let mut folder = Folder::create(&path, Header::of(map, &[]))?;
+        let (written, seconds) = timed(|| Ok(folder.save(map)?))?;
+        tiles = written.written;
+        whole.push(seconds);
+        map.insert(&frame.borrow())?;
+        let (written, seconds) = timed(|| Ok(folder.save(map)?))?;
+        changed = written.written;
+        after_frame.push(seconds);
+        unchanged.push(timed(|| Ok(folder.save(map)?))?.1);
+        drop(folder);
+        std::fs::remove_dir_all(&path)?;
+    }
+    let [whole, after_frame, unchanged] = [whole, after_frame, unchanged].map(|mut times| median(&mut times));
+    Ok(OfFolder { tiles, whole, changed, after_frame, unchanged })
 }
 
 /// Decodes the frames of a dataset, from the page cache and with one thread.

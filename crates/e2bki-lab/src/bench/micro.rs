@@ -24,6 +24,7 @@ pub(super) fn run(name: &str) -> Result<()> {
         "kmeans" => drive(
             Config::preset("paper-rellis")?.with(|c| {
                 c.views.live_voxels = false;
+                c.clustering.count = e2bki::config::ClusterCount::Total;
                 c.run.threads = 1;
             }),
             4,

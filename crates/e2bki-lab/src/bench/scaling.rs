@@ -6,7 +6,7 @@ use e2bki::{ClassSet, Config};
 use e2bki_eval::{LabelledFrame, Said};
 use serde_json::{Value, json};
 
-use super::measure::{Measured, every_frame, ms};
+use super::measure::{Measured, every_frame, in_total, ms};
 use crate::table;
 
 /// Bytes of live voxels beyond which they are not made, but said what they would take: a third of the memory that is free
@@ -42,7 +42,7 @@ pub(super) fn resolution(view: &[LabelledFrame], classes: &ClassSet, threads: us
             table.skip(next, &format!("left out: {:.0} GB of voxels", expected / 1e9));
             continue;
         }
-        let config = every_frame(&Config::preset("paper-rellis")?, threads).with(|c| c.views.resolution = next);
+        let config = every_frame(&in_total("paper-rellis")?, threads).with(|c| c.views.resolution = next);
         let measured = Measured::new(&view[..1], classes, &config, 1)?;
         (bytes, side) = (measured.map.byte_size().voxels as f64, next);
         table.add(next, &measured)?;

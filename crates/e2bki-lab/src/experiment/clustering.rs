@@ -27,7 +27,7 @@ pub(super) fn figure(context: &mut Context) -> Result<()> {
                 let config = base.clone().with(|c| {
                     c.clustering.method = clustering;
                     c.clustering.clusters = clusters;
-                    c.clustering.count = ClusterCount::Total;
+                    c.clustering.count = ClusterCount::PerClass;
                 });
                 methods.push(Method::ours(name, config, dataset.every()).with("clusters", clusters));
             }
@@ -59,7 +59,7 @@ pub(super) fn figure(context: &mut Context) -> Result<()> {
             let of = |name: &str| records.iter().filter(|r| r.method == name).map(value).collect::<Vec<_>>();
             names.map(|name| Series::at_ticks(name, of(name))).collect()
         };
-        let axis = "clusters a frame; cells: side of a cube";
+        let axis = "clusters of every class; cells: side of a cube";
         type Value = fn(&Record) -> Option<f64>;
         let scores: [(&str, Value); 3] = [("Acc", |r| r.acc), ("mIoU", |r| r.miou), ("BS", |r| r.bs)];
         for (score, value) in scores {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use e2bki::Config;
 use e2bki_eval::plot::Figure;
 use e2bki_eval::{Record, Table};
@@ -58,6 +58,7 @@ impl Context {
     /// The datasets to use: the folder that was given, or stand-ins for these.
     pub(super) fn datasets(&self, standards: &[Standard]) -> Result<Vec<Dataset>> {
         if let Some(folder) = &self.options.data {
+            self.only_simulated_options("the folder --data")?;
             let part = Part {
                 name: None,
                 folder: folder.clone(),
@@ -68,6 +69,32 @@ impl Context {
             return Ok(vec![self.part(part)?]);
         }
         standards.iter().map(|standard| self.simulated(*standard, Split::Test, &self.options.network)).collect()
+    }
+
+    /// Refuses options of simulated drives where there are none: nothing that was asked for is left out in silence.
+    fn only_simulated_options(&self, what: &str) -> Result<()> {
+        let given =
+            [("--columns", self.options.columns.is_some()), ("--network", self.options.network != Look::default())];
+        match given.iter().find(|(_, given)| *given) {
+            Some((name, _)) => bail!("{name} is for simulated drives and changes nothing of {what}; leave it out"),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses another network where an experiment has its own.
+    pub(super) fn only_one_network(&self, why: &str) -> Result<()> {
+        match self.options.network == Look::default() {
+            true => Ok(()),
+            false => bail!("{} takes no --network: {why}", self.name),
+        }
+    }
+
+    /// Refuses a folder where an experiment can have none.
+    pub(super) fn needs_simulation(&self, why: &str) -> Result<()> {
+        match &self.options.data {
+            Some(_) => bail!("{} {why}; run it without --data", self.name),
+            None => Ok(()),
+        }
     }
 
     /// The only dataset of an experiment: the folder that was given, or a stand-in.

@@ -37,6 +37,9 @@ pub(super) const OURS: &str = "E2-BKI";
 /// Our method with the paper's clustering and merging.
 pub(super) const OURS_PAPER: &str = "E2-BKI, paper's settings";
 
+/// The same with the paper's numbers of clusters read as totals of a frame.
+pub(super) const OURS_TOTAL: &str = "E2-BKI, paper's settings, clusters in total";
+
 /// Our method with how far the network can be trusted learned from ground truth.
 pub(super) const OURS_CALIBRATED: &str = "E2-BKI, source calibrated";
 
@@ -112,13 +115,11 @@ impl Method {
     }
 }
 
-/// The paper's settings for a dataset: 256 clusters a camera view on RELLIS-3D, 1024 elsewhere; a cluster for every 27
-/// points (what those numbers mean there) where frames are full scans.
+/// The paper's settings for a dataset: 256 clusters of every class in a frame of RELLIS-3D, 1024 elsewhere.
 pub(super) fn paper_config(stands_for: Option<Standard>, threads: usize) -> Result<Config> {
     let mut config = match stands_for {
         Some(Standard::RellisLike) => Config::preset("paper-rellis")?,
-        Some(_) => Config::preset("paper-urban")?,
-        None => Config::preset("paper-urban")?.with(|c| c.clustering.count = e2bki::config::ClusterCount::Points),
+        _ => Config::preset("paper-urban")?,
     };
     config.run.threads = threads;
     Ok(config)

@@ -8,6 +8,7 @@ mod context;
 mod conv;
 mod dataset;
 mod disturb;
+mod dynamic;
 mod leaderboard;
 mod levels;
 mod look;

@@ -46,11 +46,7 @@ pub(super) fn sparsity(context: &mut Context) -> Result<()> {
 }
 
 pub(super) fn weak_network(context: &mut Context) -> Result<()> {
-    if context.options.data.is_some() {
-        anyhow::bail!(
-            "figure-weak-network needs networks trained on less and less data, which a folder does not have; run it without --data"
-        );
-    }
+    context.needs_simulation("needs networks trained on less and less data, which a folder does not have")?;
     let networks = match &context.options.network {
         Look::Simulated(_) => NETWORKS.map(Look::Simulated).to_vec(),
         trained => trained.all()?,
@@ -103,9 +99,7 @@ pub(super) fn pose_noise(context: &mut Context) -> Result<()> {
 }
 
 pub(super) fn calibration(context: &mut Context) -> Result<()> {
-    if context.options.data.is_some() {
-        anyhow::bail!("figure-calibration moves simulated opinions in the picture; run it without --data");
-    }
+    context.needs_simulation("moves simulated opinions in the picture")?;
     let mut groups = Vec::new();
     for degrees in CALIBRATIONS {
         let dataset = context.simulated(Standard::RellisLike, Split::Test, &context.options.network)?;

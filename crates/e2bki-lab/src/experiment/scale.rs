@@ -18,9 +18,7 @@ const FRAMES_FULL: usize = 25_000;
 const BINS: usize = 50;
 
 pub(super) fn drive(context: &mut Context) -> Result<()> {
-    if context.options.data.is_some() {
-        anyhow::bail!("figure-scalability drives without end, which no recording does; run it without --data");
-    }
+    context.needs_simulation("drives without end, which no recording does")?;
     let frames = context.options.frames.unwrap_or(if context.options.full { FRAMES_FULL } else { FRAMES });
     let methods =
         [Method::baseline(Baseline::SBki, context.their_config()?, 1), Method::ours(OURS, context.config(), 1)];

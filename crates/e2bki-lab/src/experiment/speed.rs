@@ -100,9 +100,7 @@ pub(super) fn density(context: &mut Context) -> Result<()> {
         let keep = |i: usize| ((i + 1) as f64 * share).floor() > (i as f64 * share).floor();
         let thinned: Vec<LabelledFrame> =
             frames.iter().map(|frame| frame.filtered(dataset.classes.len(), keep)).collect();
-        // As many points a cluster at any density, as the paper's fixed counts mean at full density.
-        let printed = paper_config(dataset.stands_for, context.options.threads)?
-            .with(|c| c.clustering.count = e2bki::config::ClusterCount::Points);
+        let printed = paper_config(dataset.stands_for, context.options.threads)?;
         let mut group = Vec::new();
         for method in [
             Method::baseline(Baseline::SBki, context.their_config()?, 1),

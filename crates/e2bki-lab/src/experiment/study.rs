@@ -15,7 +15,7 @@ use crate::table;
 /// Maps held at once.
 const BATCH: usize = 24;
 /// Changes when results of the same inputs change.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " evaluation 3");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " evaluation 4");
 
 /// A comparison.
 pub(super) struct Study<'a> {

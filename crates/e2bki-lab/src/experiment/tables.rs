@@ -1,14 +1,15 @@
 //! The paper's main tables: all methods on each dataset.
 
 use anyhow::Result;
+use e2bki::config::ClusterCount;
 use e2bki_baselines::Baseline;
-use e2bki_eval::View;
 use e2bki_eval::plot::{Figure, Panel};
+use e2bki_eval::{Record, View};
 use e2bki_sim::Standard;
 
 use super::context::Context;
 use super::dataset::Dataset;
-use super::method::{Method, OURS, OURS_PAPER, paper_config};
+use super::method::{Method, OURS, OURS_PAPER, OURS_TOTAL, paper_config};
 use super::study::Study;
 use super::{paper, show};
 
@@ -50,6 +51,25 @@ impl Context {
         Ok(methods)
     }
 
+    /// The paper's settings with the other reading of its numbers of clusters.
+    fn total_reading(&self, dataset: &Dataset) -> Result<Method> {
+        let config =
+            paper_config(dataset.stands_for, self.options.threads)?.with(|c| c.clustering.count = ClusterCount::Total);
+        Ok(Method::ours(OURS_TOTAL, config, dataset.every()))
+    }
+
+    /// Says where ground truth is missing: those frames are no part of the scores.
+    fn say_unlabelled(&mut self, records: &[Record]) -> Result<()> {
+        let known = records.iter().find_map(|record| record.asked_frames.zip(record.labelled_frames));
+        match known {
+            Some((_, 0)) => self.note("No ground truth was found: nothing can be scored."),
+            Some((asked, labelled)) if labelled < asked => {
+                self.note(&format!("Only {labelled} of the {asked} frames asked about have ground truth."))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Says what the numbers are of.
     pub(super) fn introduce(&mut self, dataset: &Dataset) -> Result<()> {
         let every = dataset.every();
@@ -79,13 +99,12 @@ impl Context {
 fn compare(context: &mut Context, standards: &[Standard], views: &[View], by_class: bool) -> Result<()> {
     let mut panels: Vec<Panel> = Vec::new();
     for dataset in context.datasets(standards)? {
-        let methods = context.all_methods(&dataset, dataset.every())?;
+        let mut methods = context.all_methods(&dataset, dataset.every())?;
+        methods.insert(methods.len() - 1, context.total_reading(&dataset)?);
         let study = Study { dataset: &dataset, methods: &methods, views, compare: true };
         let records = context.study(&study)?;
         context.introduce(&dataset)?;
-        if records.iter().all(|record| record.queries == 0) {
-            context.note("No ground truth was found: nothing can be scored.")?;
-        }
+        context.say_unlabelled(&records)?;
         context.table(&show::scores(&dataset, &records))?;
         if by_class || dataset.held_out {
             context.table(&show::by_class(&dataset.classes, &records))?;

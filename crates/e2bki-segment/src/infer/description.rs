@@ -5,7 +5,7 @@ use std::path::Path;
 use e2bki_data::ValueKind;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Result, SegmentError};
+use crate::error::{Error, Result};
 use crate::evidence::EvidenceFunction;
 
 /// Description of a network's input and output.
@@ -132,8 +132,8 @@ pub enum Uncertainty {
 impl Description {
     /// Reads a file.
     pub fn open(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(SegmentError::io("read", path))?;
-        Self::from_toml(&text).map_err(|what| SegmentError::model(path.display(), what))
+        let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
+        Self::from_toml(&text).map_err(|what| Error::model(path.display(), what))
     }
 
     /// Reads the description beside a model: the `.toml` file of the same name, if there is one.
@@ -151,7 +151,7 @@ impl Description {
 
     /// As text.
     pub fn to_toml(&self) -> Result<String> {
-        toml::to_string(self).map_err(|error| SegmentError::Request(error.to_string()))
+        toml::to_string(self).map_err(|error| Error::Request(error.to_string()))
     }
 
     /// Checks every number, wherever they come from.

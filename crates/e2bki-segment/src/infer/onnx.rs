@@ -10,18 +10,18 @@ use tract_onnx::tract_core::ops::unimpl::UnimplementedOp;
 use tract_onnx::tract_hir::internal::{DimLike, Factoid};
 
 use super::description::{Description, Layout};
-use crate::error::{Result, SegmentError};
+use crate::error::{Error, Result};
 
 /// Maximum size of a model.
 const MAX_BYTES: u64 = 2 << 30;
 
 /// The bytes of a model file.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
-    let size = std::fs::metadata(path).map_err(SegmentError::io("read", path))?.len();
+    let size = std::fs::metadata(path).map_err(Error::io("read", path))?.len();
     if size > MAX_BYTES {
-        return Err(SegmentError::model(path.display(), format!("{size} bytes; at most {MAX_BYTES} are read")));
+        return Err(Error::model(path.display(), format!("{size} bytes; at most {MAX_BYTES} are read")));
     }
-    std::fs::read(path).map_err(SegmentError::io("read", path))
+    std::fs::read(path).map_err(Error::io("read", path))
 }
 
 /// A runnable model.
@@ -46,12 +46,12 @@ impl Model {
         // The ONNX reader is a dependency, which may panic on malformed files.
         match catch_unwind(AssertUnwindSafe(|| Self::load(bytes, description, name))) {
             Ok(model) => model,
-            Err(_) => Err(SegmentError::model(name, "the file is damaged, or uses ONNX in a way that cannot be run")),
+            Err(_) => Err(Error::model(name, "the file is damaged, or uses ONNX in a way that cannot be run")),
         }
     }
 
     fn load(mut bytes: &[u8], description: &Description, name: &str) -> Result<Self> {
-        let bad = |what: String| SegmentError::model(name, what);
+        let bad = |what: String| Error::model(name, what);
         let unreadable = |error: TractError| bad(format!("not an ONNX model that can be run: {error:#}"));
         let mut model = tract_onnx::onnx().model_for_read(&mut bytes).map_err(unreadable)?;
         let unknown = unknown_operators(&model);
@@ -92,7 +92,7 @@ impl Model {
 
     /// Outputs with channels, height and width.
     pub(super) fn run(&self, input: &[f32]) -> Result<(Vec<f32>, [usize; 3])> {
-        let bad = |what: String| SegmentError::model(&self.name, what);
+        let bad = |what: String| Error::model(&self.name, what);
         let failed = |error: TractError| bad(format!("it cannot be run: {error:#}"));
         let input = Tensor::from_shape(&input_shape(self.layout, self.size), input).map_err(failed)?;
         let run = AssertUnwindSafe(|| self.plan.run(tvec!(input.into_tvalue())));

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::description::{Description, Layout};
 use super::{decode, preprocess};
-use crate::error::{Result, SegmentError};
+use crate::error::{Error, Result};
 use crate::network::{InferenceNetwork, Tensor, Weights};
 
 /// A network ready to segment images of any size; they are resized to its input size.
@@ -97,7 +97,7 @@ impl Segmenter {
         #[cfg(feature = "onnx")]
         return Self::from_onnx(&super::onnx::read(path)?, description.unwrap_or_default(), &name);
         #[cfg(not(feature = "onnx"))]
-        Err(SegmentError::model(
+        Err(Error::model(
             name,
             "this build runs only our own networks (.safetensors); build with `--features onnx` for ONNX models",
         ))
@@ -107,10 +107,10 @@ impl Segmenter {
     pub fn from_weights(weights: Weights, name: &str) -> Result<Self> {
         let description = weights.metadata().description.clone();
         let Some(size) = description.input.size else {
-            return Err(SegmentError::model(name, "its description has no `input.size`"));
+            return Err(Error::model(name, "its description has no `input.size`"));
         };
         if description.input.layout != Layout::Nchw {
-            return Err(SegmentError::model(name, "our own networks have `layout = \"nchw\"`"));
+            return Err(Error::model(name, "our own networks have `layout = \"nchw\"`"));
         }
         let channels = weights.metadata().architecture.classes;
         let engine = Backend::Own(Box::new(InferenceNetwork::new(&weights)?));

@@ -6,7 +6,7 @@ use e2bki::random::{SPLIT_MIX_STEP, split_mix64};
 
 use super::plan::Plan;
 use super::weights::{Metadata, Weights};
-use crate::error::{Result, SegmentError};
+use crate::error::{Error, Result};
 
 /// Pseudo-random number generator (SplitMix64), the same on every machine.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ impl Weights {
         for (name, shape) in plan.parameters() {
             let (given, expected) = (values(&name, &shape), shape.iter().product::<usize>());
             if given.len() != expected {
-                return Err(SegmentError::Request(format!("`{name}` has {} values, not {expected}", given.len())));
+                return Err(Error::Request(format!("`{name}` has {} values, not {expected}", given.len())));
             }
             all.insert(name, given);
         }

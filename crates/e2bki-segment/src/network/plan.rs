@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Result, SegmentError};
+use crate::error::{Error, Result};
 
 /// Hyperparameters of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ impl Architecture {
 
     /// Checks the ranges.
     pub fn check(&self) -> Result<()> {
-        let wrong = |what: String| Err(SegmentError::Request(what));
+        let wrong = |what: String| Err(Error::Request(what));
         if !(2..=1024).contains(&self.classes) {
             return wrong(format!("{} classes; a network needs 2 to 1024", self.classes));
         }

@@ -9,7 +9,7 @@ use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Architecture, Plan};
-use crate::error::{Result, SegmentError};
+use crate::error::{Error, Result};
 use crate::infer::{Description, Kind};
 
 /// Maximum size of a weights file.
@@ -110,10 +110,10 @@ impl Weights {
         for (parameter, shape) in plan.parameters() {
             let tensor = tensors
                 .tensor(&parameter)
-                .map_err(|_| SegmentError::model(name, format!("parameter `{parameter}` is missing")))?;
+                .map_err(|_| Error::model(name, format!("parameter `{parameter}` is missing")))?;
             if tensor.shape() != shape {
                 let what = format!("parameter `{parameter}` has the shape {:?}, not {shape:?}", tensor.shape());
-                return Err(SegmentError::model(name, what));
+                return Err(Error::model(name, what));
             }
             values.insert(parameter.clone(), numbers(&tensor, &parameter, name)?);
         }
@@ -136,7 +136,7 @@ impl Weights {
             }
         }
         if loaded == 0 {
-            return Err(SegmentError::model(name, "none of its parameters matches this network"));
+            return Err(Error::model(name, "none of its parameters matches this network"));
         }
         Ok(loaded)
     }
@@ -154,7 +154,7 @@ impl Weights {
     /// The same with extra tensors.
     pub(crate) fn to_bytes_with(&self, compact: bool, extra: &[Extra]) -> Result<Vec<u8>> {
         let plan = self.plan()?;
-        let metadata = serde_json::to_string(&self.metadata).map_err(|e| SegmentError::Request(e.to_string()))?;
+        let metadata = serde_json::to_string(&self.metadata).map_err(|e| Error::Request(e.to_string()))?;
         let mut parts = Vec::new();
         for (name, shape) in plan.parameters() {
             let values = self.get(&name).unwrap_or(&[]);
@@ -167,7 +167,7 @@ impl Weights {
             };
             parts.push((name, shape, kind, bytes));
         }
-        let failed = |error: safetensors::SafeTensorError| SegmentError::Request(error.to_string());
+        let failed = |error: safetensors::SafeTensorError| Error::Request(error.to_string());
         let mut views = Vec::new();
         for (name, shape, kind, bytes) in &parts {
             views.push((name.as_str(), TensorView::new(*kind, shape.clone(), bytes).map_err(failed)?));
@@ -186,22 +186,22 @@ impl Weights {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    let size = std::fs::metadata(path).map_err(SegmentError::io("read", path))?.len();
+    let size = std::fs::metadata(path).map_err(Error::io("read", path))?.len();
     if size > MAX_BYTES {
-        return Err(SegmentError::model(path.display(), format!("{size} bytes; at most {MAX_BYTES} are read")));
+        return Err(Error::model(path.display(), format!("{size} bytes; at most {MAX_BYTES} are read")));
     }
-    std::fs::read(path).map_err(SegmentError::io("read", path))
+    std::fs::read(path).map_err(Error::io("read", path))
 }
 
 fn parse<'a>(bytes: &'a [u8], name: &str) -> Result<SafeTensors<'a>> {
     SafeTensors::deserialize(bytes)
-        .map_err(|error| SegmentError::model(name, format!("not a whole safetensors file: {error}")))
+        .map_err(|error| Error::model(name, format!("not a whole safetensors file: {error}")))
 }
 
 fn metadata(bytes: &[u8], name: &str) -> Result<Option<Metadata>> {
-    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| SegmentError::model(name, error))?;
+    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| Error::model(name, error))?;
     let Some(text) = metadata.metadata().as_ref().and_then(|all| all.get(KEY)) else { return Ok(None) };
-    let bad = |what: String| SegmentError::model(name, format!("bad metadata `{KEY}`: {what}"));
+    let bad = |what: String| Error::model(name, format!("bad metadata `{KEY}`: {what}"));
     let metadata: Metadata = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
     metadata.description.check().map_err(|wrong| bad(wrong.to_string()))?;
     Ok(Some(metadata))
@@ -210,16 +210,18 @@ fn metadata(bytes: &[u8], name: &str) -> Result<Option<Metadata>> {
 /// Metadata of a file of another program, inferred from the shapes of its parameters.
 fn infer_metadata(tensors: &SafeTensors<'_>, name: &str) -> Result<Metadata> {
     let outputs = |parameter: &str| {
-        tensors.tensor(parameter).ok().and_then(|t| t.shape().first().copied()).ok_or_else(|| {
-            SegmentError::model(name, format!("not an LRASPP MobileNetV3-Large: `{parameter}` is missing"))
-        })
+        tensors
+            .tensor(parameter)
+            .ok()
+            .and_then(|t| t.shape().first().copied())
+            .ok_or_else(|| Error::model(name, format!("not an LRASPP MobileNetV3-Large: `{parameter}` is missing")))
     };
     let classes = outputs("classifier.low_classifier.weight")?;
     let (head, deep) = (outputs("classifier.cbr.0.weight")?, outputs("backbone.16.0.weight")?);
     let widths = [1.0, 0.75, 0.5, 0.35, 0.25].map(|width| Architecture { classes, width, head });
     let fits = |architecture: &Architecture| Plan::new(*architecture).is_ok_and(|plan| plan.last.outputs == deep);
     let Some(architecture) = widths.into_iter().find(fits) else {
-        return Err(SegmentError::model(name, format!("unknown backbone: it ends in {deep} channels")));
+        return Err(Error::model(name, format!("unknown backbone: it ends in {deep} channels")));
     };
     let mut description = Description::default();
     // Torchvision's networks are not evidential; a description beside the file may say otherwise.
@@ -234,11 +236,11 @@ fn numbers(tensor: &TensorView<'_>, parameter: &str, name: &str) -> Result<Vec<f
         Dtype::F16 => tensor.data().as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
         other => {
             let what = format!("parameter `{parameter}` is of type {other:?}; F32 or F16 is expected");
-            return Err(SegmentError::model(name, what));
+            return Err(Error::model(name, what));
         }
     };
     if values.iter().any(|v| !v.is_finite()) {
-        return Err(SegmentError::model(name, format!("parameter `{parameter}` holds NaN or infinite values")));
+        return Err(Error::model(name, format!("parameter `{parameter}` holds NaN or infinite values")));
     }
     Ok(values)
 }

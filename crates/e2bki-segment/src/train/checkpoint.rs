@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::adam::Adam;
 use super::options::TrainOptions;
 use super::trainer::Epoch;
-use crate::error::{Result, SegmentError};
+use crate::error::{Error, Result};
 use crate::network::{Extra, Weights};
 
 const STATE: &str = "training.json";
@@ -42,7 +42,7 @@ pub(super) fn save(
 ) -> Result<()> {
     let (options, source, history) = (options.clone(), source.clone(), history.to_vec());
     let state = State { options, source, step: adam.step, history };
-    let state = serde_json::to_vec(&state).map_err(|error| SegmentError::Request(error.to_string()))?;
+    let state = serde_json::to_vec(&state).map_err(|error| Error::Request(error.to_string()))?;
     let mut extra = vec![Extra { name: STATE.into(), kind: Dtype::U8, count: state.len(), bytes: state }];
     for (which, moments) in [("first", &adam.first), ("second", &adam.second)] {
         for (name, values) in moments {
@@ -54,8 +54,8 @@ pub(super) fn save(
 }
 
 pub(super) fn open(path: &Path) -> Result<Checkpoint> {
-    let bad = |what: &dyn std::fmt::Display| SegmentError::model(path.display(), what);
-    let bytes = std::fs::read(path).map_err(SegmentError::io("read", path))?;
+    let bad = |what: &dyn std::fmt::Display| Error::model(path.display(), what);
+    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
     let weights = Weights::from_bytes(&bytes, &path.display().to_string())?;
     let tensors = SafeTensors::deserialize(&bytes).map_err(|error| bad(&error))?;
     let state = tensors.tensor(STATE).map_err(|_| bad(&"it is a network, not a checkpoint of a training run"))?;

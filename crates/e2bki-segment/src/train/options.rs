@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Result, SegmentError};
+use crate::error::{Error, Result};
 use crate::loss::Loss;
 
 /// The divergence at pixels without a class (void, sky). The data term ignores them.
@@ -76,7 +76,7 @@ impl TrainOptions {
             "paper-kitti360" => Ok(Self { size: [1408, 376], epochs: 10, batch: 24, learning_rate: 4e-5, ..paper }),
             _ => {
                 let known: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
-                Err(SegmentError::Request(format!("unknown preset `{name}`; known: {}", known.join(", "))))
+                Err(Error::Request(format!("unknown preset `{name}`; known: {}", known.join(", "))))
             }
         }
     }
@@ -89,7 +89,7 @@ impl TrainOptions {
     /// Checks the ranges.
     pub fn check(&self) -> Result<()> {
         let within = |what: &str, value: f64, low: f64, high: f64| {
-            let message = || SegmentError::Request(format!("{what} is {value}; it must be between {low} and {high}"));
+            let message = || Error::Request(format!("{what} is {value}; it must be between {low} and {high}"));
             if (low..=high).contains(&value) { Ok(()) } else { Err(message()) }
         };
         within("the width of the images", self.size[0] as f64, 32.0, 4096.0)?;

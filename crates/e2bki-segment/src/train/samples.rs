@@ -3,7 +3,7 @@
 use e2bki_data::{Dataset, LabelledImage};
 use image::RgbImage;
 
-use crate::error::{Result, SegmentError};
+use crate::error::{Error, Result};
 use crate::infer::Input;
 use crate::infer::preprocess;
 use crate::network::{Rng, Tensor};
@@ -58,7 +58,7 @@ impl Samples {
         if images.saturating_mul(width * height * 5) <= MAX_BYTES {
             return Ok(());
         }
-        Err(SegmentError::Request(format!(
+        Err(Error::Request(format!(
             "{images} images of {width}×{height} do not fit in {} GB; choose a smaller --size, --fraction or --images",
             MAX_BYTES >> 30
         )))

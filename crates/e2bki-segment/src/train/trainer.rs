@@ -12,7 +12,7 @@ use super::samples::Samples;
 use super::score::{Scores, score};
 use super::warning::Warning;
 use super::{batch, checkpoint};
-use crate::error::{Result, SegmentError};
+use crate::error::{Error, Result};
 use crate::infer::{Description, Kind};
 use crate::loss::annealed;
 use crate::network::{Architecture, Lraspp, Metadata, Rng, Weights};
@@ -91,7 +91,7 @@ impl Trainer {
         };
         let metadata = Metadata { architecture, classes, description, note: String::new() };
         let weights = Weights::random(metadata, options.seed)?;
-        std::fs::create_dir_all(folder).map_err(SegmentError::io("create", folder))?;
+        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         let (source, adam, history) = (BTreeMap::new(), Adam::default(), Vec::new());
         Ok(Self { options, source, weights, adam, history, folder: folder.into() })
     }
@@ -157,7 +157,7 @@ impl Trainer {
         mut epoch: impl FnMut(&Epoch),
     ) -> Result<()> {
         if train.is_empty() {
-            return Err(SegmentError::Request("there is no labelled image to train on".into()));
+            return Err(Error::Request("there is no labelled image to train on".into()));
         }
         while self.history.len() < self.options.epochs {
             let done = self.epoch(train, validation, &mut step)?;
@@ -205,8 +205,8 @@ impl Trainer {
         Ok(Epoch { number, data, divergence, weight, learning_rate, seconds, scores, warning })
     }
 
-    fn diverged(&self, epoch: usize, step: usize) -> SegmentError {
+    fn diverged(&self, epoch: usize, step: usize) -> Error {
         let path = self.folder.join(CHECKPOINT);
-        SegmentError::Diverged { epoch, step, last_good: path.is_file().then_some(path) }
+        Error::Diverged { epoch, step, last_good: path.is_file().then_some(path) }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::drift::Drift;
 use super::path::RouteKind;
-use crate::SimError;
+use crate::Error;
 use crate::sensor::{Lighting, Sensor};
 use crate::world::{Season, WorldKind, WorldProfile};
 
@@ -93,9 +93,9 @@ impl DriveOptions {
     }
 
     /// Checks every number.
-    pub fn check(&self) -> Result<(), SimError> {
+    pub fn check(&self) -> Result<(), Error> {
         let within = |what, given: f64, low: f64, high: f64| {
-            if given >= low && given <= high { Ok(()) } else { Err(SimError::OutOfRange { what, given, low, high }) }
+            if given >= low && given <= high { Ok(()) } else { Err(Error::OutOfRange { what, given, low, high }) }
         };
         within("LiDAR columns", self.columns.unwrap_or(1024) as f64, 16.0, 8192.0)?;
         within("image width", self.image_width as f64, 32.0, 4096.0)?;

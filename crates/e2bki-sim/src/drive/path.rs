@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use crate::SimError;
+use crate::Error;
 use crate::maths::smoothstep;
 use crate::world::{RoutePoint, World, WorldKind};
 
@@ -41,12 +41,12 @@ pub enum RouteKind {
 
 impl RouteKind {
     /// The kind of that name; loops get the length of one round.
-    pub fn from_name(name: &str, length_m: f64) -> Result<RouteKind, SimError> {
+    pub fn from_name(name: &str, length_m: f64) -> Result<RouteKind, Error> {
         match name {
             "endless" => Ok(RouteKind::Endless),
             "loop" => Ok(RouteKind::Loop { length_m }),
             "eight" => Ok(RouteKind::Eight { length_m }),
-            _ => Err(SimError::UnknownName { what: "route", given: name.into(), known: "endless, loop, eight" }),
+            _ => Err(Error::UnknownName { what: "route", given: name.into(), known: "endless, loop, eight" }),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::drift::Odometry;
 use super::standard::{Split, Standard};
 use super::{DriveOptions, Rig, SimFrame, Trajectory};
-use crate::SimError;
+use crate::Error;
 use crate::classes::{ClassInfo, class_of, classes};
 use crate::maths::{Rigid, Vec3, hash2, vec3};
 use crate::scene::{Material, View};
@@ -31,7 +31,7 @@ pub struct Drive {
 
 impl Drive {
     /// A drive from its options.
-    pub fn new(options: DriveOptions) -> Result<Drive, SimError> {
+    pub fn new(options: DriveOptions) -> Result<Drive, Error> {
         options.check()?;
         let world = World::new(options.seed, &options.world, options.season, options.cruise_mps);
         let trajectory = Trajectory::new(&world, &options);
@@ -46,7 +46,7 @@ impl Drive {
     }
 
     /// The first drive of a standard set.
-    pub fn standard(standard: Standard, split: Split) -> Result<Drive, SimError> {
+    pub fn standard(standard: Standard, split: Split) -> Result<Drive, Error> {
         Drive::new(standard.drives(split)[0].options)
     }
 

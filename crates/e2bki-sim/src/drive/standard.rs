@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CameraKind, Drift, DriveOptions, Noise, RouteKind};
-use crate::SimError;
+use crate::Error;
 use crate::sensor::{Lighting, Sensor};
 use crate::world::{OffroadProfile, Season, UrbanProfile, WorldProfile};
 
@@ -23,13 +23,13 @@ pub enum Standard {
 }
 
 impl std::str::FromStr for Standard {
-    type Err = SimError;
-    fn from_str(name: &str) -> Result<Standard, SimError> {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Standard, Error> {
         match name {
             "rellis-like" => Ok(Standard::RellisLike),
             "offroad-like" => Ok(Standard::OffroadLike),
             "kitti360-like" => Ok(Standard::KittiLike),
-            _ => Err(SimError::UnknownName {
+            _ => Err(Error::UnknownName {
                 what: "standard drive",
                 given: name.into(),
                 known: "rellis-like, offroad-like, kitti360-like",

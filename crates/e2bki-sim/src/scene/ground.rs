@@ -1,7 +1,7 @@
 //! The ground of one tile: a height raster with the fields that decide its material.
 //! Heights are bilinear between nodes 0.5 m apart, so neighbouring tiles join without a gap.
 
-use super::TILE_M;
+use super::SCENE_TILE_M;
 use crate::maths::{Vec3, vec3};
 
 /// Distance between raster nodes, metres.
@@ -117,7 +117,7 @@ impl Ground {
     /// True when a world position lies in this tile.
     pub fn contains(&self, x: f64, y: f64) -> bool {
         let (u, v) = (x - self.corner[0], y - self.corner[1]);
-        (0.0..TILE_M).contains(&u) && (0.0..TILE_M).contains(&v)
+        (0.0..SCENE_TILE_M).contains(&u) && (0.0..SCENE_TILE_M).contains(&v)
     }
 
     /// Heap bytes held.

@@ -16,7 +16,7 @@ pub(crate) use ground::{GroundNode, GroundSample};
 pub(crate) use material::Material;
 pub(crate) use ray::{Hit, Ray, Surface};
 pub(crate) use shape::{Lattice, Shape, Solid};
-pub(crate) use tile::{TILE_M, Tile, TileKey};
+pub(crate) use tile::{SCENE_TILE_M, Tile, TileKey};
 pub(crate) use view::{Mover, View};
 
 #[cfg(test)]

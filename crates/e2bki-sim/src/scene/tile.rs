@@ -5,14 +5,14 @@ use super::ground::{CELLS, Ground};
 use super::{GroundNode, Solid};
 
 /// Side of a tile, metres.
-pub(crate) const TILE_M: f64 = 32.0;
+pub(crate) const SCENE_TILE_M: f64 = 32.0;
 /// Side of a column, metres.
 pub(crate) const COLUMN_M: f64 = 4.0;
 /// Columns along one side of a tile.
 pub(super) const COLUMNS: usize = 8;
 const COLUMN_CELLS: usize = CELLS / COLUMNS;
 
-/// Integer position of a tile: its low corner is `TILE_M` times the key.
+/// Integer position of a tile: its low corner is `SCENE_TILE_M` times the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TileKey {
     /// Index along x.
@@ -24,12 +24,12 @@ pub struct TileKey {
 impl TileKey {
     /// The tile that holds a world position.
     pub fn of(x: f64, y: f64) -> TileKey {
-        TileKey { x: (x / TILE_M).floor() as i32, y: (y / TILE_M).floor() as i32 }
+        TileKey { x: (x / SCENE_TILE_M).floor() as i32, y: (y / SCENE_TILE_M).floor() as i32 }
     }
 
     /// World position of the low corner.
     pub fn corner(self) -> [f64; 2] {
-        [f64::from(self.x) * TILE_M, f64::from(self.y) * TILE_M]
+        [f64::from(self.x) * SCENE_TILE_M, f64::from(self.y) * SCENE_TILE_M]
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use image::{Rgb, RgbImage};
 
-use crate::SimError;
+use crate::Error;
 
 /// Digits 0 to 9 and a point as 3 × 5 dots, one row per three bits from the top.
 const DIGITS: [u16; 11] =
@@ -57,7 +57,7 @@ impl Canvas {
         }
     }
 
-    pub(super) fn save(&self, path: &Path) -> Result<(), SimError> {
-        self.sheet.save(path).map_err(|source| SimError::Image { path: path.to_path_buf(), source })
+    pub(super) fn save(&self, path: &Path) -> Result<(), Error> {
+        self.sheet.save(path).map_err(|source| Error::Image { path: path.to_path_buf(), source })
     }
 }

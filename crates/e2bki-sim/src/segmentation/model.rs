@@ -12,7 +12,7 @@ use super::field::ErrorField;
 use crate::classes::{VOID, classes};
 use crate::maths::{Vec3, hash2, mix, noise3, normal_from, unit_from};
 use crate::world::WorldKind;
-use crate::{Drive, SimError, SimFrame, SimImage};
+use crate::{Drive, Error, SimFrame, SimImage};
 
 /// Error rate of an average class at 20 m with all training data.
 const BASE_ERROR: f64 = 0.095;
@@ -51,16 +51,16 @@ struct Verdict {
 
 impl ErrorModel {
     /// A network for all classes of a kind of world; `fraction` of the training data, 0.02 to 1.
-    pub fn new(kind: WorldKind, fraction: f64, seed: u64) -> Result<ErrorModel, SimError> {
+    pub fn new(kind: WorldKind, fraction: f64, seed: u64) -> Result<ErrorModel, Error> {
         if !(0.02..=1.0).contains(&fraction) {
-            return Err(SimError::OutOfRange { what: "training-data fraction", given: fraction, low: 0.02, high: 1.0 });
+            return Err(Error::OutOfRange { what: "training-data fraction", given: fraction, low: 0.02, high: 1.0 });
         }
         let present = vec![true; classes(kind).len()];
         Ok(ErrorModel { kind, fraction, present, seed, field: ErrorField::new(seed ^ 0xe44) })
     }
 
     /// A network for the classes that occur in a drive.
-    pub fn for_drive(drive: &Drive, fraction: f64) -> Result<ErrorModel, SimError> {
+    pub fn for_drive(drive: &Drive, fraction: f64) -> Result<ErrorModel, Error> {
         let mut model = ErrorModel::new(drive.kind(), fraction, drive.options().seed)?;
         model.present = drive.options().world.present();
         Ok(model)

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::canvas::Canvas;
-use crate::SimError;
+use crate::Error;
 use crate::classes::VOID;
 
 /// One range of confidences.
@@ -65,7 +65,7 @@ pub fn reliability(evidence: &[f32], class_count: usize, truth: &[u8], bins: usi
 
 /// Draws accuracy over confidence, one line per table, with the diagonal of perfect calibration and the share of
 /// observations per bin below. Writes a PNG.
-pub fn plot_reliability(tables: &[Reliability], path: &Path) -> Result<(), SimError> {
+pub fn plot_reliability(tables: &[Reliability], path: &Path) -> Result<(), Error> {
     let colors = [[31, 119, 180], [255, 127, 14], [44, 160, 44], [214, 39, 40]];
     let mut canvas = Canvas::new(360, 420);
     let (left, top, side) = (40.0, 16.0, 300.0);

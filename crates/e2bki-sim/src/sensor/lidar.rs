@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::SimError;
+use crate::Error;
 
 /// The LiDARs that can be simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,13 +20,13 @@ pub enum Sensor {
 }
 
 impl std::str::FromStr for Sensor {
-    type Err = SimError;
-    fn from_str(name: &str) -> Result<Sensor, SimError> {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Sensor, Error> {
         match name {
             "os1-64" => Ok(Sensor::Os1_64),
             "os1-128" => Ok(Sensor::Os1_128),
             "hdl-64e" => Ok(Sensor::Hdl64e),
-            _ => Err(SimError::UnknownName { what: "sensor", given: name.into(), known: "os1-64, os1-128, hdl-64e" }),
+            _ => Err(Error::UnknownName { what: "sensor", given: name.into(), known: "os1-64, os1-128, hdl-64e" }),
         }
     }
 }

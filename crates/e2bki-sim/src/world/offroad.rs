@@ -3,7 +3,7 @@
 
 use super::{OffroadProfile, RouteWindow, Season};
 use crate::maths::{Stream, Vec3, fractal2, hash2, noise1, noise2, smoothstep};
-use crate::scene::{GroundNode, GroundSample, Material, TILE_M, TileKey};
+use crate::scene::{GroundNode, GroundSample, Material, SCENE_TILE_M, TileKey};
 
 /// Spacing of possible puddles along the trail, metres.
 const PUDDLE_PITCH_M: f64 = 12.0;
@@ -65,7 +65,7 @@ impl Offroad {
 
     /// Puddles that may reach into a tile.
     pub(super) fn puddles(&self, key: TileKey, window: &RouteWindow) -> Vec<Puddle> {
-        let Some((from, to)) = window.along_range(key.corner(), TILE_M, 8.0) else { return Vec::new() };
+        let Some((from, to)) = window.along_range(key.corner(), SCENE_TILE_M, 8.0) else { return Vec::new() };
         let first = (from / PUDDLE_PITCH_M).floor() as i64;
         let last = (to / PUDDLE_PITCH_M).ceil() as i64;
         (first..=last)

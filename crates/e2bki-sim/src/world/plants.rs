@@ -4,7 +4,7 @@
 use super::offroad::Offroad;
 use super::{RouteWindow, props, tree, vehicles};
 use crate::maths::{Stream, Vec3, fractal2, hash2, hash3, noise2, vec3};
-use crate::scene::{Solid, TILE_M, TileKey};
+use crate::scene::{SCENE_TILE_M, Solid, TileKey};
 
 /// Spacing of places for objects along the trail, metres.
 const PLACE_PITCH_M: f64 = 11.0;
@@ -14,7 +14,7 @@ const FENCE_PITCH_M: f64 = 36.0;
 /// Calls `place(random, x, y)` for each jittered grid point within `margin` of a tile.
 pub(super) fn scatter(seed: u64, key: TileKey, pitch: f64, margin: f64, mut place: impl FnMut(&mut Stream, f64, f64)) {
     let [x0, y0] = key.corner();
-    let range = |c: f64| (((c - margin) / pitch).floor() as i64, ((c + TILE_M + margin) / pitch).floor() as i64);
+    let range = |c: f64| (((c - margin) / pitch).floor() as i64, ((c + SCENE_TILE_M + margin) / pitch).floor() as i64);
     let ((i0, i1), (j0, j1)) = (range(x0), range(y0));
     for j in j0..=j1 {
         for i in i0..=i1 {
@@ -77,7 +77,7 @@ impl Offroad {
     }
 
     fn objects(&self, key: TileKey, window: &RouteWindow, out: &mut Vec<Solid>) {
-        let Some((from, to)) = window.along_range(key.corner(), TILE_M, 14.0) else { return };
+        let Some((from, to)) = window.along_range(key.corner(), SCENE_TILE_M, 14.0) else { return };
         for k in (from / PLACE_PITCH_M).floor() as i64..=(to / PLACE_PITCH_M).ceil() as i64 {
             for side in [-1.0, 1.0] {
                 let mut random = Stream::new(hash3(self.seed ^ 0x76, k, side as i64, 0));
@@ -107,7 +107,7 @@ impl Offroad {
     }
 
     fn fences(&self, key: TileKey, window: &RouteWindow, out: &mut Vec<Solid>) {
-        let Some((from, to)) = window.along_range(key.corner(), TILE_M, 12.0) else { return };
+        let Some((from, to)) = window.along_range(key.corner(), SCENE_TILE_M, 12.0) else { return };
         for k in (from / FENCE_PITCH_M).floor() as i64..=(to / FENCE_PITCH_M).ceil() as i64 {
             for side in [-1.0, 1.0] {
                 let mut random = Stream::new(hash3(self.seed ^ 0x77, k, side as i64, 0));

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::SimError;
+use crate::Error;
 
 /// Off-road or urban.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,12 +16,12 @@ pub enum WorldKind {
 }
 
 impl std::str::FromStr for WorldKind {
-    type Err = SimError;
-    fn from_str(name: &str) -> Result<WorldKind, SimError> {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<WorldKind, Error> {
         match name {
             "offroad" => Ok(WorldKind::Offroad),
             "urban" => Ok(WorldKind::Urban),
-            _ => Err(SimError::UnknownName { what: "world", given: name.into(), known: "offroad, urban" }),
+            _ => Err(Error::UnknownName { what: "world", given: name.into(), known: "offroad, urban" }),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::plants::scatter;
 use super::urban::{KERB_M, PAVEMENT_M, ROAD_HALF_M, SIDE_HALF_M, SIDE_REACH_M, Urban};
 use super::{RouteWindow, props, tree, vehicles};
 use crate::maths::{Stream, Vec3, hash3, vec3};
-use crate::scene::{Material, Shape, Solid, TILE_M, TileKey};
+use crate::scene::{Material, SCENE_TILE_M, Shape, Solid, TileKey};
 
 /// Length of a building plot along the street, metres.
 const PLOT_M: f64 = 16.0;
@@ -19,12 +19,12 @@ impl Urban {
     /// Solids that may reach into a tile.
     pub(super) fn solids(&self, key: TileKey, window: &RouteWindow) -> Vec<Solid> {
         let mut out = Vec::new();
-        if let Some((from, to)) = window.along_range(key.corner(), TILE_M, 26.0) {
+        if let Some((from, to)) = window.along_range(key.corner(), SCENE_TILE_M, 26.0) {
             self.plots(from, to, window, &mut out);
             self.furniture(from, to, window, &mut out);
             self.parked(from, to, window, &mut out);
         }
-        if let Some((from, to)) = window.along_range(key.corner(), TILE_M, 9.0) {
+        if let Some((from, to)) = window.along_range(key.corner(), SCENE_TILE_M, 9.0) {
             self.kerbs(from, to, window, &mut out);
         }
         self.side_kerbs(key, window, &mut out);
@@ -173,7 +173,7 @@ impl Urban {
 
     fn side_kerbs(&self, key: TileKey, window: &RouteWindow, out: &mut Vec<Solid>) {
         let [x0, y0] = key.corner();
-        for street in self.side_streets(x0 + 0.5 * TILE_M) {
+        for street in self.side_streets(x0 + 0.5 * SCENE_TILE_M) {
             let heading = street.along[1].atan2(street.along[0]) + std::f64::consts::FRAC_PI_2;
             let pieces = (2.0 * SIDE_REACH_M / KERB_PIECE_M) as i64;
             for k in 0..pieces {

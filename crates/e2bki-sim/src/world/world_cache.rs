@@ -10,7 +10,7 @@ use super::landscape::Landscape;
 use super::traffic::{Ego, Traffic};
 use super::{Route, RouteWindow, Season, WorldProfile};
 use crate::maths::Vec3;
-use crate::scene::{TILE_M, Tile, TileKey, View};
+use crate::scene::{SCENE_TILE_M, Tile, TileKey, View};
 
 /// Looks at the world after which a tile that was in none of them is dropped: what lies behind the vehicle goes, and
 /// threads that are at different places of a drive do not take each other's tiles.
@@ -77,7 +77,7 @@ impl World {
 
     fn make(&self, key: TileKey) -> Tile {
         let x = key.corner()[0];
-        let window = RouteWindow::new(&self.route, x, x + TILE_M);
+        let window = RouteWindow::new(&self.route, x, x + SCENE_TILE_M);
         let solids = self.landscape.solids(key, &window);
         Tile::build(key, self.landscape.nodes(key, &window), solids)
     }
@@ -97,7 +97,7 @@ impl World {
     /// Everything within `reach_m` of `center` at `time`; traffic depends on where the vehicle is along the route.
     pub fn view(&self, center: Vec3, reach_m: f64, time: f64, ego: Ego) -> View {
         let middle = TileKey::of(center.x, center.y);
-        let reach = (reach_m / TILE_M).ceil().max(1.0) as i32;
+        let reach = (reach_m / SCENE_TILE_M).ceil().max(1.0) as i32;
         let low = TileKey { x: middle.x - reach, y: middle.y - reach };
         let across = (2 * reach + 1) as usize;
         let keys: Vec<TileKey> = (0..across * across)

@@ -9,15 +9,15 @@ use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
 
-use crate::SimError;
+use crate::Error;
 
 /// Creates a folder and its parents.
-pub(super) fn create_folder(path: &Path) -> Result<(), SimError> {
-    fs::create_dir_all(path).map_err(SimError::io("create", path))
+pub(super) fn create_folder(path: &Path) -> Result<(), Error> {
+    fs::create_dir_all(path).map_err(Error::io("create", path))
 }
 
 /// Writes `bytes` under a temporary name, then renames it to `path`. Creates the folder if needed.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), SimError> {
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     if let Some(folder) = path.parent()
         && !folder.is_dir()
     {
@@ -27,8 +27,8 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), SimError> {
     name.push(".part");
     let part: PathBuf = path.with_file_name(name);
     let result = fs::write(&part, bytes)
-        .map_err(SimError::io("write", path))
-        .and_then(|()| fs::rename(&part, path).map_err(SimError::io("write", path)));
+        .map_err(Error::io("write", path))
+        .and_then(|()| fs::rename(&part, path).map_err(Error::io("write", path)));
     if result.is_err() {
         // Best effort: the first error is the one to report.
         fs::remove_file(&part).ok();
@@ -37,7 +37,7 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), SimError> {
 }
 
 /// Writes text only when it differs from what is there.
-pub(super) fn write_text(path: &Path, text: &str) -> Result<(), SimError> {
+pub(super) fn write_text(path: &Path, text: &str) -> Result<(), Error> {
     match fs::read(path) {
         Ok(found) if found == text.as_bytes() => Ok(()),
         _ => write_whole(path, text.as_bytes()),
@@ -60,21 +60,21 @@ fn bytes_of(pixels: &Pixels<'_>) -> (Vec<u8>, ExtendedColorType) {
 }
 
 /// Writes a PNG.
-pub(super) fn write_png(path: &Path, size: [usize; 2], pixels: &Pixels<'_>) -> Result<(), SimError> {
+pub(super) fn write_png(path: &Path, size: [usize; 2], pixels: &Pixels<'_>) -> Result<(), Error> {
     let (data, color) = bytes_of(pixels);
     let mut out = Cursor::new(Vec::new());
     PngEncoder::new_with_quality(&mut out, CompressionType::Fast, FilterType::Sub)
         .write_image(&data, size[0] as u32, size[1] as u32, color)
-        .map_err(|source| SimError::Image { path: path.to_path_buf(), source })?;
+        .map_err(|source| Error::Image { path: path.to_path_buf(), source })?;
     write_whole(path, &out.into_inner())
 }
 
 /// Writes a JPEG of high quality.
-pub(super) fn write_jpeg(path: &Path, size: [usize; 2], pixels: &[[u8; 3]]) -> Result<(), SimError> {
+pub(super) fn write_jpeg(path: &Path, size: [usize; 2], pixels: &[[u8; 3]]) -> Result<(), Error> {
     let mut out = Cursor::new(Vec::new());
     JpegEncoder::new_with_quality(&mut out, 92)
         .write_image(pixels.as_flattened(), size[0] as u32, size[1] as u32, ExtendedColorType::Rgb8)
-        .map_err(|source| SimError::Image { path: path.to_path_buf(), source })?;
+        .map_err(|source| Error::Image { path: path.to_path_buf(), source })?;
     write_whole(path, &out.into_inner())
 }
 

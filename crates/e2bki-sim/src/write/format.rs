@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::SimError;
+use crate::Error;
 
 /// On-disk layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,13 +18,13 @@ pub enum Format {
 }
 
 impl std::str::FromStr for Format {
-    type Err = SimError;
-    fn from_str(name: &str) -> Result<Format, SimError> {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Format, Error> {
         match name {
             "rellis3d" => Ok(Format::Rellis3d),
             "kitti360" => Ok(Format::Kitti360),
             "semantickitti" => Ok(Format::SemanticKitti),
-            _ => Err(SimError::UnknownName {
+            _ => Err(Error::UnknownName {
                 what: "format",
                 given: name.into(),
                 known: "rellis3d, kitti360, semantickitti",

@@ -10,7 +10,7 @@ use super::ids::{has_instances, kitti360_color, raw_id};
 use super::layout::{Layout, TRUE_POSES, split_of, time_of, write_true_poses};
 use super::ply::{Accumulation, LabelledPoint};
 use super::text::{rows3, rows4};
-use crate::SimError;
+use crate::Error;
 use crate::drive::{Drive, SimFrame, Split};
 use crate::maths::{Rigid, Vec3, vec3};
 use crate::sensor::SimImage;
@@ -75,18 +75,18 @@ impl Writer {
     }
 
     /// Removes the short last window of an earlier run that had fewer frames.
-    fn drop_stale_windows(&self) -> Result<(), SimError> {
+    fn drop_stale_windows(&self) -> Result<(), Error> {
         for kind in ["static", "dynamic"] {
             let wanted: Vec<PathBuf> = (0..self.frames).step_by(WINDOW).map(|k| self.window(kind, k)).collect();
             let Some(Ok(entries)) = wanted.first().and_then(|p| p.parent()).map(std::fs::read_dir) else { continue };
             for path in entries.flatten().map(|e| e.path()).filter(|p| !wanted.contains(p)) {
-                std::fs::remove_file(&path).map_err(SimError::io("remove", &path))?;
+                std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
             }
         }
         Ok(())
     }
 
-    fn accumulate(&mut self, drive: &Drive, frame: &SimFrame) -> Result<(), SimError> {
+    fn accumulate(&mut self, drive: &Drive, frame: &SimFrame) -> Result<(), Error> {
         for (k, position) in drive.world_points(frame).into_iter().enumerate() {
             let instance = if has_instances(frame.materials[k]) { 1 + frame.objects[k] % 998 } else { 0 };
             let point = LabelledPoint {
@@ -106,7 +106,7 @@ impl Writer {
         Ok(())
     }
 
-    fn write_truth(&self, image: &SimImage, index: usize) -> Result<(), SimError> {
+    fn write_truth(&self, image: &SimImage, index: usize) -> Result<(), Error> {
         let size = [image.width, image.height];
         let ids: Vec<u8> = image.materials.iter().map(|m| raw_id(*m, false, Format::Kitti360) as u8).collect();
         let colors: Vec<[u8; 3]> = ids.iter().map(|id| kitti360_color(u16::from(*id))).collect();
@@ -123,7 +123,7 @@ impl Writer {
         write_png(&self.truth("semantic", index), size, &Pixels::Grey(&ids))
     }
 
-    fn write_calibration(&self, drive: &Drive, imu_from_raw: &Rigid) -> Result<(), SimError> {
+    fn write_calibration(&self, drive: &Drive, imu_from_raw: &Rigid) -> Result<(), Error> {
         let folder = self.out.join("calibration");
         let sensor_from_raw = drive.rig().reported_sensor_from_camera * rectified_from_raw();
         write_text(&folder.join("calib_cam_to_velo.txt"), &format!("{}\n", rows3(&sensor_from_raw)))?;
@@ -166,7 +166,7 @@ fn perspective(drive: &Drive) -> String {
 }
 
 impl Layout for Writer {
-    fn begin(&mut self, drive: &Drive) -> Result<(), SimError> {
+    fn begin(&mut self, drive: &Drive) -> Result<(), Error> {
         let imu_from_sensor = vehicle_from_imu().inverse() * drive.rig().vehicle_from_sensor;
         let sensor_from_imu = imu_from_sensor.inverse();
         let imu_from_raw = imu_from_sensor * drive.rig().reported_sensor_from_camera * rectified_from_raw();
@@ -203,7 +203,7 @@ impl Layout for Writer {
         !self.window("static", index).is_file()
     }
 
-    fn take(&mut self, drive: &Drive, frame: &SimFrame, image: Option<&SimImage>, done: bool) -> Result<(), SimError> {
+    fn take(&mut self, drive: &Drive, frame: &SimFrame, image: Option<&SimImage>, done: bool) -> Result<(), Error> {
         if !done {
             let points = frame.points.iter().copied().zip(frame.intensity.iter().copied());
             write_whole(&self.scan(frame.index), &point_bytes(points))?;
@@ -222,7 +222,7 @@ impl Layout for Writer {
 }
 
 /// Lists of image and label pairs for each part, beside the labels.
-pub(super) fn write_lists(out: &Path, sequences: &[Sequence]) -> Result<(), SimError> {
+pub(super) fn write_lists(out: &Path, sequences: &[Sequence]) -> Result<(), Error> {
     for (split, name) in [(Split::Train, "train"), (Split::Validation, "val"), (Split::Test, "test")] {
         let mut text = String::new();
         for sequence in sequences {

@@ -9,18 +9,18 @@ use super::{Format, Sequence, kitti360, rellis3d, semantickitti};
 use crate::drive::{Drive, SimFrame, Split};
 use crate::maths::Rigid;
 use crate::sensor::SimImage;
-use crate::{SimError, drive};
+use crate::{Error, drive};
 
 /// One sequence being written.
 pub(super) trait Layout {
     /// Calibration, poses and times; called once before any frame.
-    fn begin(&mut self, drive: &Drive) -> Result<(), SimError>;
+    fn begin(&mut self, drive: &Drive) -> Result<(), Error>;
     /// True when every file of the frame is there.
     fn is_done(&self, index: usize) -> bool;
     /// True when the frame's scan is needed although its files are there.
     fn wants_scan(&self, index: usize) -> bool;
     /// Takes a frame; `image` is absent when the frame's files are already there or images are off.
-    fn take(&mut self, drive: &Drive, frame: &SimFrame, image: Option<&SimImage>, done: bool) -> Result<(), SimError>;
+    fn take(&mut self, drive: &Drive, frame: &SimFrame, image: Option<&SimImage>, done: bool) -> Result<(), Error>;
 }
 
 /// The layout of a sequence.
@@ -33,7 +33,7 @@ pub(super) fn open(format: Format, out: &Path, sequence: &Sequence, images: bool
 }
 
 /// Lists for each part of the dataset, for layouts that have such files.
-pub(super) fn write_lists(format: Format, out: &Path, sequences: &[Sequence], images: bool) -> Result<(), SimError> {
+pub(super) fn write_lists(format: Format, out: &Path, sequences: &[Sequence], images: bool) -> Result<(), Error> {
     match format {
         Format::Rellis3d => rellis3d::write_lists(out, sequences),
         Format::Kitti360 if images => kitti360::write_lists(out, sequences),
@@ -64,7 +64,7 @@ pub(super) fn write_true_poses(
     drive: &Drive,
     frames: usize,
     world_from_drive: &Rigid,
-) -> Result<(), SimError> {
+) -> Result<(), Error> {
     if !drive.poses_err() {
         return Ok(());
     }

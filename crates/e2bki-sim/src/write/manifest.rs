@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::files::{create_folder, write_whole};
 use super::{Format, Sequence, SimulateOptions};
-use crate::SimError;
+use crate::Error;
 
 const NAME: &str = "e2bki-sim.json";
 
@@ -22,7 +22,7 @@ struct Manifest {
 }
 
 /// Makes the output folder ready: creates it, or checks that it holds the same drive. Frame counts may grow.
-pub(super) fn claim(options: &SimulateOptions) -> Result<(), SimError> {
+pub(super) fn claim(options: &SimulateOptions) -> Result<(), Error> {
     let wanted = Manifest {
         program: "e2bki-sim".into(),
         format: options.format,
@@ -33,9 +33,9 @@ pub(super) fn claim(options: &SimulateOptions) -> Result<(), SimError> {
     match fs::read_to_string(&path) {
         Ok(text) => {
             let found: Manifest = serde_json::from_str(&text)
-                .map_err(|e| SimError::Damaged { path: path.clone(), reason: e.to_string() })?;
+                .map_err(|e| Error::Damaged { path: path.clone(), reason: e.to_string() })?;
             if let Some(difference) = difference(&found, &wanted) {
-                return Err(SimError::OtherDrive { path: options.out.clone(), difference });
+                return Err(Error::OtherDrive { path: options.out.clone(), difference });
             }
             if found != wanted { save(&path, &wanted) } else { Ok(()) }
         }
@@ -47,22 +47,22 @@ pub(super) fn claim(options: &SimulateOptions) -> Result<(), SimError> {
     }
 }
 
-fn save(path: &Path, manifest: &Manifest) -> Result<(), SimError> {
+fn save(path: &Path, manifest: &Manifest) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(manifest)
-        .map_err(|e| SimError::Damaged { path: path.to_path_buf(), reason: e.to_string() })?;
+        .map_err(|e| Error::Damaged { path: path.to_path_buf(), reason: e.to_string() })?;
     write_whole(path, text.as_bytes())
 }
 
-fn refuse_foreign(out: &PathBuf) -> Result<(), SimError> {
+fn refuse_foreign(out: &PathBuf) -> Result<(), Error> {
     if out.is_file() {
-        return Err(SimError::ForeignFolder { path: out.clone(), found: "it is a file, which".into() });
+        return Err(Error::ForeignFolder { path: out.clone(), found: "it is a file, which".into() });
     }
     let Ok(mut entries) = fs::read_dir(out) else { return Ok(()) };
     match entries.next() {
         None => Ok(()),
         Some(entry) => {
             let found = entry.map(|e| e.file_name().to_string_lossy().into_owned()).unwrap_or_default();
-            Err(SimError::ForeignFolder { path: out.clone(), found })
+            Err(Error::ForeignFolder { path: out.clone(), found })
         }
     }
 }

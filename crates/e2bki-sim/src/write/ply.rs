@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::files::write_whole;
 use super::ids::kitti360_color;
-use crate::SimError;
+use crate::Error;
 
 /// One accumulated point.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +52,7 @@ impl Accumulation {
     }
 
     /// Writes the file and empties the accumulation.
-    pub(super) fn finish(&mut self, path: &Path, dynamic: bool) -> Result<(), SimError> {
+    pub(super) fn finish(&mut self, path: &Path, dynamic: bool) -> Result<(), Error> {
         let taken = std::mem::take(self);
         let timestamp = if dynamic { "property int timestamp\n" } else { "" };
         let mut file = format!(

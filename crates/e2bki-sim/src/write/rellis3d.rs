@@ -9,7 +9,7 @@ use super::files::{Pixels, label_bytes, point_bytes, write_jpeg, write_png, writ
 use super::ids::{raw_id, rellis_color};
 use super::layout::{Layout, TRUE_POSES, split_of, time_of, write_true_poses};
 use super::text::{rows3, scientific_row};
-use crate::SimError;
+use crate::Error;
 use crate::drive::{Drive, SimFrame, Split};
 use crate::maths::Rigid;
 use crate::sensor::SimImage;
@@ -52,7 +52,7 @@ impl Writer {
 }
 
 impl Layout for Writer {
-    fn begin(&mut self, drive: &Drive) -> Result<(), SimError> {
+    fn begin(&mut self, drive: &Drive) -> Result<(), Error> {
         let name = &self.sequence.name;
         let mut poses = String::new();
         for index in 0..self.sequence.frames {
@@ -99,7 +99,7 @@ impl Layout for Writer {
         false
     }
 
-    fn take(&mut self, _: &Drive, frame: &SimFrame, image: Option<&SimImage>, _: bool) -> Result<(), SimError> {
+    fn take(&mut self, _: &Drive, frame: &SimFrame, image: Option<&SimImage>, _: bool) -> Result<(), Error> {
         let [scan, labels, picture, ids, colors] = self.paths(frame.index);
         let mut slots = vec![([0.0_f32; 3], 0.0_f32); frame.slot_count];
         let mut raw = vec![0_u32; frame.slot_count];
@@ -125,7 +125,7 @@ impl Layout for Writer {
 }
 
 /// `pt_train.lst`, `pt_val.lst`, `pt_test.lst`.
-pub(super) fn write_lists(out: &Path, sequences: &[Sequence]) -> Result<(), SimError> {
+pub(super) fn write_lists(out: &Path, sequences: &[Sequence]) -> Result<(), Error> {
     for (split, file) in
         [(Split::Train, "pt_train.lst"), (Split::Validation, "pt_val.lst"), (Split::Test, "pt_test.lst")]
     {

@@ -9,7 +9,7 @@ use super::files::{Pixels, label_bytes, point_bytes, write_png, write_text, writ
 use super::ids::{has_instances, raw_id};
 use super::layout::{Layout, TRUE_POSES, time_of, write_true_poses};
 use super::text::{rows3, scientific, scientific_row};
-use crate::SimError;
+use crate::Error;
 use crate::drive::{Drive, SimFrame};
 use crate::sensor::SimImage;
 use crate::write::Format;
@@ -35,7 +35,7 @@ impl Writer {
 }
 
 impl Layout for Writer {
-    fn begin(&mut self, drive: &Drive) -> Result<(), SimError> {
+    fn begin(&mut self, drive: &Drive) -> Result<(), Error> {
         let c = &drive.rig().camera;
         let projection = [c.focal[0], 0.0, c.center[0], 0.0, 0.0, c.focal[1], c.center[1], 0.0, 0.0, 0.0, 1.0, 0.0];
         let sensor_from_camera = drive.rig().reported_sensor_from_camera;
@@ -70,7 +70,7 @@ impl Layout for Writer {
         false
     }
 
-    fn take(&mut self, _: &Drive, frame: &SimFrame, image: Option<&SimImage>, _: bool) -> Result<(), SimError> {
+    fn take(&mut self, _: &Drive, frame: &SimFrame, image: Option<&SimImage>, _: bool) -> Result<(), Error> {
         let [scan, labels, picture] = self.paths(frame.index);
         let points = frame.points.iter().copied().zip(frame.intensity.iter().copied());
         write_whole(&scan, &point_bytes(points))?;

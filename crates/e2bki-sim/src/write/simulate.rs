@@ -4,7 +4,7 @@
 use super::layout::{open, write_lists};
 use super::manifest::claim;
 use super::{Sequence, SimulateOptions};
-use crate::SimError;
+use crate::Error;
 use crate::drive::Drive;
 
 /// Summary of a run.
@@ -20,12 +20,12 @@ pub struct Summary {
 
 /// Writes the dataset. `progress(done, total)` is called after each frame. Finished frames are not redone; nothing
 /// that this program did not write is touched.
-pub fn simulate(options: &SimulateOptions, progress: impl Fn(usize, usize)) -> Result<Summary, SimError> {
+pub fn simulate(options: &SimulateOptions, progress: impl Fn(usize, usize)) -> Result<Summary, Error> {
     let total: usize = options.sequences.iter().map(|s| s.frames).sum();
     if options.sequences.is_empty() || options.sequences.iter().any(|s| s.frames == 0) {
-        return Err(SimError::NoFrames);
+        return Err(Error::NoFrames);
     }
-    let drives: Vec<Drive> = options.sequences.iter().map(|s| Drive::new(s.drive)).collect::<Result<_, SimError>>()?;
+    let drives: Vec<Drive> = options.sequences.iter().map(|s| Drive::new(s.drive)).collect::<Result<_, Error>>()?;
     claim(options)?;
     write_lists(options.format, &options.out, &options.sequences, options.images)?;
     let mut summary = Summary::default();
@@ -41,7 +41,7 @@ fn write_sequence(
     drive: &Drive,
     summary: &mut Summary,
     progress: impl Fn(usize),
-) -> Result<(), SimError> {
+) -> Result<(), Error> {
     let mut layout = open(options.format, &options.out, sequence, options.images);
     layout.begin(drive)?;
     for index in 0..sequence.frames {

@@ -4,14 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use e2bki::free::Counters;
-use e2bki::{ClassSet, Config, Mapper};
+use e2bki::{ClassSet, Config, Mapper, TILE_M};
 use serde::{Deserialize, Serialize};
 
 use crate::FORMAT_VERSION;
 use crate::error::{Error, Result};
-
-/// Side of a tile, metres: a tile is a square of the ground with everything above and below it.
-pub const TILE_M: i32 = 32;
 
 /// Magic that identifies our files among all Parquet files.
 const FORMAT: &str = "e2bki map";

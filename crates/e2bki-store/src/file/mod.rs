@@ -27,7 +27,7 @@ mod write;
 
 pub use check::{Checked, check};
 pub(crate) use delta::{decode as delta_decode, encode as delta_encode};
-pub use header::{Header, TILE_M, TileInfo};
+pub use header::{Header, TileInfo};
 pub use read::{MapFile, load, load_region};
 pub(crate) use record::{unwrap_free, unwrap_manifest, unwrap_part, wrap_free, wrap_manifest, wrap_part};
 pub use recover::{Recovered, recover};

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use e2bki::PrimitiveState;
 use e2bki::maths::mahalanobis_threshold_3d;
 use e2bki::primitive::EIGENVALUE_FLOOR_M2;
+use e2bki::{PrimitiveState, TILE_M};
 
 use super::columns::{Kind, columns, states_of, values_of};
-use super::header::{Header, TILE_M, TileInfo};
+use super::header::{Header, TileInfo};
 use super::parquet::{Chunk, encode, page_data};
 use super::{delta, hash};
 use crate::error::{Error, Result};

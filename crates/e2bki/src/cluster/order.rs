@@ -5,6 +5,7 @@
 //! building a k-d tree, whose slightly better boxes do not earn that back in ten iterations.
 
 use super::bounds::Bounds;
+use crate::keys::three_apart;
 
 /// Bits of a cell's place along one axis.
 const BITS: u32 = 10;
@@ -60,18 +61,9 @@ pub(super) fn sort_spatially(items: &mut [Item]) {
 fn cell(at: [f32; 3], low: [f32; 3], scale: f32) -> u64 {
     let place = |a: usize| {
         let place = ((at[a] - low[a]) * scale) as u32;
-        spread(place.min((1 << BITS) - 1))
+        three_apart(u64::from(place.min((1 << BITS) - 1)))
     };
-    u64::from(place(0) << 2 | place(1) << 1 | place(2))
-}
-
-/// Moves the bits of a place three apart.
-#[inline]
-fn spread(place: u32) -> u32 {
-    let v = (place | place << 16) & 0x0300_00ff;
-    let v = (v | v << 8) & 0x0300_f00f;
-    let v = (v | v << 4) & 0x030c_30c3;
-    (v | v << 2) & 0x0924_9249
+    place(0) << 2 | place(1) << 1 | place(2)
 }
 
 /// Sorts keys by cell, then by index: a radix sort where the counting pays.

@@ -42,14 +42,15 @@ fn cluster_class(points: &EvidentialPoints, members: &[u32], count: usize, seed:
         Clustering::Random => random_sample(&positions, count, seed),
         Clustering::Cells => vec![0; members.len()],
     };
-    let count = split_wide(&positions, &mut numbers, config.clustering.max_extent as f32);
+    let count = split_wide(&positions, &mut numbers, config.widest_cluster() as f32);
     Clusters::of_numbers(members, &numbers, count as usize)
 }
 
-/// Clusters for each class (docs/method.md#number-of-clusters): at least one for a class that has points, at most one per four points.
+/// Clusters for each class (docs/method.md#number-of-clusters): at least one for a class that has points, and no more than
+/// it has points for.
 fn clusters_per_class(sizes: &[usize], config: &Config) -> Vec<usize> {
     let total: usize = sizes.iter().sum();
-    let most = |size: usize| (size / 4).max(usize::from(size > 0));
+    let most = |size: usize| (size / config.clustering.min_points_per_cluster.max(1)).max(usize::from(size > 0));
     match config.clustering.count {
         ClusterCount::PerClass => sizes.iter().map(|size| config.clustering.clusters.min(most(*size))).collect(),
         ClusterCount::Points => {
@@ -88,13 +89,34 @@ mod tests {
 
     #[test]
     fn a_total_is_split_by_points_with_one_for_every_class() {
-        let config = Config::preset("paper-rellis").unwrap();
+        let config = Config::preset("paper-rellis").unwrap().with(|c| c.clustering.count = ClusterCount::Total);
         let counts = clusters_per_class(&[4000, 3000, 590, 9, 0, 1], &config);
         assert!(counts.iter().sum::<usize>() <= 256);
         assert_eq!((counts[3], counts[4], counts[5]), (1, 0, 1));
         assert!(counts[0] > counts[1] && counts[1] > counts[2]);
         let few = clusters_per_class(&[50, 50, 50], &config.with(|c| c.clustering.clusters = 2));
         assert_eq!(few, [1, 1, 1]);
+    }
+
+    #[test]
+    fn the_papers_count_is_for_each_class_without_a_cap_or_an_extent() {
+        let config = Config::preset("paper-rellis").unwrap();
+        let sizes = [4000, 256, 257, 9, 0, 1];
+        assert_eq!(clusters_per_class(&sizes, &config), [256, 256, 256, 9, 0, 1]);
+        let capped = config.clone().with(|c| c.clustering.min_points_per_cluster = 4);
+        assert_eq!(clusters_per_class(&sizes, &capped), [256, 64, 64, 2, 0, 1]);
+        // Two points 40 m apart: one cluster where one is asked for, split by an extent, and always beyond 50 m.
+        let mut points = EvidentialPoints { classes: 1, label: vec![0; 2], ..EvidentialPoints::default() };
+        for (apart, extent, expected) in
+            [(40.0, f64::INFINITY, 1), (40.0, 20.0, 2), (49.9, 1e6, 1), (50.1, f64::INFINITY, 2)]
+        {
+            points.position = vec![[0.0; 3], [apart, 0.0, 0.0]];
+            let config = config.clone().with(|c| {
+                c.clustering.clusters = 1;
+                c.clustering.max_extent = extent;
+            });
+            assert_eq!(cluster(&points, &Pose::IDENTITY, 0, &config).len(), expected, "{apart} {extent}");
+        }
     }
 
     #[test]

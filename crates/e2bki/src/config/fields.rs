@@ -132,8 +132,10 @@ records! {
             "Clusters of a frame (`total`) or of each class (`per-class`)";
         points_per_cluster: usize = 27, [integer 1 .. 1_000_000], unit "points",
             "Mean size of a cluster (`points`)";
-        max_extent: f64 = 20.0, [float 0.05 .. 50.0], unit "m",
-            "Largest side of a cluster's bounding box; wider clusters and those that bridge a gap are split";
+        min_points_per_cluster: usize = 4, [integer 1 .. 1_000_000], unit "points",
+            "Fewest points a cluster has on average: a class of few points gets fewer clusters (`total`, `per-class`)";
+        max_extent: f64 = 20.0, [float 0.05 .. f64::INFINITY], unit "m",
+            "Largest side of a cluster's bounding box; wider clusters and those that bridge a gap are split; inf: only those over 50 m are";
         kmeans_iterations: usize = 10, [integer 0 .. 1000],
             "Most Lloyd iterations of K-means";
     }

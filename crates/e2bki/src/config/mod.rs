@@ -28,6 +28,9 @@ use crate::error::{Error, Result};
 /// Tens of metres of range beyond which the reach grows no more.
 pub(crate) const MOST_SPREAD: f64 = 5.0;
 
+/// Widest cluster, metres: along any direction its points then spread by less than the 50 m that a map holds (`state.rs`).
+const WIDEST_M: f64 = 50.0;
+
 /// Along each axis, the distance between primitives up to which one can count for the surface of the other, metres.
 pub(crate) const POOLED_M: f64 = 1.0;
 
@@ -81,6 +84,11 @@ impl Config {
         if self.fusion.correlated == Correlated::Lifetime { self.fusion.correlation } else { 0.0 }
     }
 
+    /// Largest side of a cluster's bounding box, metres.
+    pub(crate) fn widest_cluster(&self) -> f64 {
+        self.clustering.max_extent.min(WIDEST_M)
+    }
+
     /// Longest reach that the kernel of any primitive has, metres.
     pub fn longest_reach(&self) -> f64 {
         self.reach(0.0) * self.spread(f64::INFINITY)
@@ -93,7 +101,7 @@ impl Config {
             return self.longest_reach();
         }
         let cubes = self.clustering.method == Clustering::Cells && !self.refinement.merge;
-        let side = if cubes { self.clustering.cell_size } else { self.clustering.max_extent };
+        let side = if cubes { self.clustering.cell_size } else { self.widest_cluster() };
         // Points in a cube have at most a quarter of the square of its side as variance along each axis.
         let tau = crate::maths::mahalanobis_threshold_3d(self.kernel.ellipsoid_mass);
         self.longest_reach() + POOLED_M + side * (0.75 * tau).sqrt()

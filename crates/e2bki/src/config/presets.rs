@@ -6,8 +6,11 @@ use crate::error::{Error, Result};
 /// Names of the presets, with what they are for.
 pub const PRESETS: &[(&str, &str)] = &[
     ("default", "what we recommend: one primitive per class and cube"),
-    ("paper-rellis", "the paper's settings for RELLIS-3D: 256 K-means++ clusters a frame"),
-    ("paper-urban", "the paper's settings for OffRoad and KITTI-360: 1024 K-means++ clusters a frame"),
+    ("paper-rellis", "the paper's settings for RELLIS-3D: 256 K-means++ clusters of every class in a frame"),
+    (
+        "paper-urban",
+        "the paper's settings for OffRoad and KITTI-360: 1024 K-means++ clusters of every class in a frame",
+    ),
 ];
 
 impl Config {
@@ -19,8 +22,10 @@ impl Config {
                 c.input.context = 0.0;
                 c.input.class_trust = 0.0;
                 c.clustering.method = Clustering::KMeans;
-                c.clustering.count = ClusterCount::Total;
+                c.clustering.count = ClusterCount::PerClass;
                 c.clustering.clusters = clusters;
+                c.clustering.min_points_per_cluster = 1;
+                c.clustering.max_extent = f64::INFINITY;
                 c.fusion.correlation = 0.0;
                 c.fusion.drop_uncertain = 0.1;
                 c.refinement.prune = true;

@@ -93,7 +93,7 @@ impl Config {
     pub fn to_flat_toml(&self) -> String {
         let start = Self::of_first_version();
         let written = |field: &&Field| match field.key {
-            "fusion.correlated" => field.value(self) != field.value(&start),
+            "fusion.correlated" | "clustering.min_points_per_cluster" => field.value(self) != field.value(&start),
             "kernel.reach" => self.kernel.reach != Reach::Uniform,
             "kernel.reach_across" => self.kernel.reach != Reach::Uniform || field.value(self) != field.value(&start),
             _ => field.record != "free_space" || field.value(self) != field.value(&start),
@@ -174,6 +174,7 @@ fn edit_distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ClusterCount;
     use super::*;
 
     #[test]
@@ -184,8 +185,11 @@ mod tests {
             assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
             assert_eq!(Config::from_flat_toml(&config.to_flat_toml()).unwrap(), config);
         }
-        assert_eq!(Config::from_toml("preset = \"paper-rellis\"").unwrap().clustering.clusters, 256);
-        assert_eq!(Config::preset("paper-urban").unwrap().clustering.clusters, 1024);
+        for (name, clusters) in [("paper-rellis", 256), ("paper-urban", 1024)] {
+            let clustering = Config::from_toml(&format!("preset = \"{name}\"")).unwrap().clustering;
+            assert_eq!((clustering.count, clustering.clusters), (ClusterCount::PerClass, clusters));
+            assert_eq!((clustering.min_points_per_cluster, clustering.max_extent), (1, f64::INFINITY));
+        }
     }
 
     #[test]

@@ -11,9 +11,10 @@ use rustc_hash::FxHashMap;
 use super::block::Block;
 use super::cubes::{BlockKey, centre_of, cube_of, join, split};
 use super::flips::{Metre, Weights, between};
-use super::settings::{BLOCK_M, COLUMN_M};
+use super::settings::BLOCK_M;
 use super::sight::Sight;
 use crate::error::{Error, Result};
+use crate::keys::TILE_M;
 use crate::maths::floor_i32;
 
 /// Most frames that may be counted.
@@ -141,7 +142,7 @@ impl Counters {
         });
     }
 
-    /// Takes the blocks of some columns of ground out, by their numbers in multiples of [`COLUMN_M`](super::COLUMN_M).
+    /// Takes the blocks of some columns of ground out, by their numbers in multiples of [`TILE_M`].
     /// The counters of a column have counted as many frames as their largest count says, so that they depend on nothing
     /// else.
     pub fn take_columns(&mut self, wanted: impl Fn([i32; 2]) -> bool) -> BTreeMap<[i32; 2], Self> {
@@ -259,7 +260,7 @@ impl Counters {
 
 /// The column of ground that a block is in.
 pub(super) fn column_of([x, y, _]: BlockKey) -> [i32; 2] {
-    let along = COLUMN_M / BLOCK_M as i32;
+    let along = TILE_M / BLOCK_M as i32;
     [x.div_euclid(along), y.div_euclid(along)]
 }
 

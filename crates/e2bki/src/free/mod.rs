@@ -58,7 +58,7 @@ pub use estimate::{estimate, of_rings};
 pub(crate) use flips::Metre;
 pub use range_image::RangeImage;
 pub use sensor::{BEAMS, COLUMNS, SENSORS, Sensor};
-pub use settings::{BLOCK_M, COLUMN_M, CUBE_M, LEVELS, Settings};
+pub use settings::{BLOCK_M, CUBE_M, LEVELS, Settings};
 pub use sight::Sight;
 pub use space::FreeSpaceReport;
 pub(crate) use space::{Existence, FreeSpace, Known, Looked};

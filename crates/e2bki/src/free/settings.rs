@@ -9,9 +9,6 @@ pub const LEVELS: usize = 4;
 /// Side of the largest blocks, metres.
 pub const BLOCK_M: f64 = 2.0;
 
-/// Side of the columns of ground by which counters are kept apart and found again, metres.
-pub const COLUMN_M: i32 = 32;
-
 /// Parameters of the test whether a scan saw through a place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {

@@ -131,6 +131,11 @@ impl FreeSpace {
         self.pending.columns.dedup();
     }
 
+    /// How many cubic metres views have not been told of.
+    pub(crate) fn waiting(&self) -> usize {
+        self.pending.flips.len()
+    }
+
     /// Takes what views have not been told; the change that they are told with has this number.
     pub(crate) fn take_pending(&mut self, number: u64) -> Vec<Metre> {
         let Pending { mut flips, columns } = std::mem::take(&mut self.pending);

@@ -1,9 +1,9 @@
 //! Where kernels reach: axis-aligned boxes, and the supports of primitives themselves.
 
-use super::blocks::BlockKey;
-use super::large::SMALL_M;
+use super::large::is_small;
 use super::slots::Core;
 use crate::kernel::Form;
+use crate::keys::BlockKey;
 
 /// An axis-aligned box in the world, metres.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,7 +78,7 @@ impl StaleOfOne {
 
     pub(crate) fn and(mut self, support: Option<Support>) -> Self {
         let Some(support) = support else { return self };
-        if support.form.half_box.iter().any(|half| *half > SMALL_M) {
+        if !is_small(support.form.half_box) {
             self.large.push(support);
         } else {
             let bounds = support.bounds();

@@ -1,43 +1,10 @@
 //! The spatial index: a hash map of cubic metres, each with short records of the primitives whose mean it holds, and
 //! the box in which views are out of date because of them.
 
-use std::hash::{Hash, Hasher};
-
 use rustc_hash::FxHashMap;
 
 use super::aabb::{Aabb, Stale, StaleOfOne, Support};
-
-/// Corner of a block in whole metres.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct BlockKey(pub(crate) [i32; 3]);
-
-impl BlockKey {
-    /// Position along a Z-curve: what is near on it is near in the world. Repeats beyond a thousand kilometres.
-    pub(crate) fn along_curve(self) -> u64 {
-        let spread = |v: i32| {
-            let mut v = (v as u64).wrapping_add(1 << 20) & 0x1f_ffff;
-            for (shift, mask) in [
-                (32, 0x001f_0000_0000_ffff),
-                (16, 0x001f_0000_ff00_00ff),
-                (8, 0x100f_00f0_0f00_f00f),
-                (4, 0x10c3_0c30_c30c_30c3),
-                (2, 0x1249_2492_4924_9249),
-            ] {
-                v = (v | v << shift) & mask;
-            }
-            v
-        };
-        spread(self.0[0]) | spread(self.0[1]) << 1 | spread(self.0[2]) << 2
-    }
-}
-
-impl Hash for BlockKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let [x, y, z] = self.0.map(|v| u64::from(v as u32));
-        state.write_u64(x | y << 32);
-        state.write_u64(z);
-    }
-}
+use crate::keys::BlockKey;
 
 /// What a search needs of a primitive.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -100,11 +67,18 @@ pub(crate) struct Blocks {
     stale_large: Vec<Support>,
     /// Blocks with records of the latest stamp; some may be gone or empty again.
     fresh: Vec<BlockKey>,
+    /// Blocks that became empty since then; some may hold something again.
+    emptied: usize,
 }
 
 impl Blocks {
     pub(crate) fn get(&self, key: BlockKey) -> Option<&Block> {
         self.blocks.get(&key)
+    }
+
+    /// Number of blocks.
+    pub(crate) fn len(&self) -> usize {
+        self.blocks.len()
     }
 
     /// Blocks in which something changed since views were last brought up to date.
@@ -128,6 +102,7 @@ impl Blocks {
     pub(crate) fn remove(&mut self, key: BlockKey, position: u32) -> Option<u32> {
         let block = self.blocks.get_mut(&key)?;
         block.near.swap_remove(position as usize);
+        self.emptied += usize::from(block.near.is_empty());
         block.labels = block.near.iter().fold(0, |bits, near| bits | 1 << (near.label % 64));
         touch(block, key, None, &mut self.touched);
         block.near.get(position as usize).map(|near| near.slot)
@@ -145,12 +120,13 @@ impl Blocks {
         }
     }
 
-    /// Notes how far kernels reach now: (position of the record, extent).
-    pub(crate) fn extend(&mut self, key: BlockKey, extents: &[(u32, f32)]) {
+    /// Puts records with what was derived since in the place of those at their positions; they are no fresher for that.
+    pub(crate) fn renew(&mut self, key: BlockKey, records: &[(u32, Near)]) {
         let Some(block) = self.blocks.get_mut(&key) else { return };
-        for (position, extent) in extents {
+        for (position, record) in records {
+            block.labels |= 1 << (record.label % 64);
             if let Some(near) = block.near.get_mut(*position as usize) {
-                near.extent = *extent;
+                *near = Near { stamp: near.stamp, ..*record };
             }
         }
     }
@@ -183,8 +159,14 @@ impl Blocks {
         self.stale_large.extend_from_slice(&stale.large);
     }
 
+    /// Large supports and emptied blocks that were marked.
+    pub(crate) fn waiting(&self) -> usize {
+        self.stale_large.len() + self.emptied
+    }
+
     /// Takes what was marked.
     pub(crate) fn take_stale(&mut self) -> Stale {
+        self.emptied = 0;
         let touched = std::mem::take(&mut self.touched);
         for (key, _) in &touched {
             if let Some(block) = self.blocks.get_mut(key) {

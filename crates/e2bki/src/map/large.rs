@@ -3,18 +3,18 @@
 
 use rustc_hash::FxHashMap;
 
-use super::blocks::BlockKey;
+use crate::keys::CoarseCell;
 
 /// Half boxes up to this are found through the blocks, metres.
-pub(crate) const SMALL_M: f32 = 1.0;
+const SMALL_M: f32 = 1.0;
 
 /// Coarser grids; level n has cells of side 2ⁿ⁺¹ m and holds half boxes of at most that.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Large {
-    levels: Vec<FxHashMap<BlockKey, Vec<u32>>>,
+    levels: Vec<FxHashMap<CoarseCell, Vec<u32>>>,
 }
 
-fn longest(half_box: [f32; 3]) -> f32 {
+pub(super) fn longest(half_box: [f32; 3]) -> f32 {
     half_box[0].max(half_box[1]).max(half_box[2])
 }
 
@@ -22,17 +22,22 @@ fn side_of(level: usize) -> f64 {
     (1_u64 << (level + 1)) as f64
 }
 
+/// Whether a primitive of this half box is found through the blocks alone.
+pub(super) fn is_small(half_box: [f32; 3]) -> bool {
+    longest(half_box) <= SMALL_M
+}
+
 /// Level of a half box, or nothing if it is small.
 fn level_of(half_box: [f32; 3]) -> Option<usize> {
-    let longest = longest(half_box);
-    if longest <= SMALL_M {
+    if is_small(half_box) {
         return None;
     }
+    let longest = longest(half_box);
     (0..40).find(|level| f64::from(longest) <= side_of(*level)).or(Some(40))
 }
 
-fn cell_of(position: [f64; 3], level: usize) -> BlockKey {
-    BlockKey(position.map(|v| crate::maths::floor_i32(v / side_of(level))))
+fn cell_of(position: [f64; 3], level: usize) -> CoarseCell {
+    CoarseCell(position.map(|v| crate::maths::floor_i32(v / side_of(level))))
 }
 
 impl Large {
@@ -61,12 +66,12 @@ impl Large {
     pub(crate) fn between(&self, low: [f64; 3], high: [f64; 3], mut visit: impl FnMut(u32)) {
         for (level, cells) in self.levels.iter().enumerate().filter(|(_, cells)| !cells.is_empty()) {
             let reach = side_of(level);
-            let (BlockKey(low), BlockKey(high)) =
+            let (CoarseCell(low), CoarseCell(high)) =
                 (cell_of(low.map(|v| v - reach), level), cell_of(high.map(|v| v + reach), level));
             for x in low[0]..=high[0] {
                 for y in low[1]..=high[1] {
                     for z in low[2]..=high[2] {
-                        cells.get(&BlockKey([x, y, z])).into_iter().flatten().for_each(|slot| visit(*slot));
+                        cells.get(&CoarseCell([x, y, z])).into_iter().flatten().for_each(|slot| visit(*slot));
                     }
                 }
             }
@@ -78,7 +83,7 @@ impl Large {
         self.levels
             .iter()
             .map(|cells| {
-                cells.capacity() * (size_of::<(BlockKey, Vec<u32>)>() + 1)
+                cells.capacity() * (size_of::<(CoarseCell, Vec<u32>)>() + 1)
                     + cells.values().map(|slots| slots.capacity() * size_of::<u32>()).sum::<usize>()
             })
             .sum()

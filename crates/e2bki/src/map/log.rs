@@ -3,12 +3,16 @@
 use rustc_hash::FxHashMap;
 
 use super::aabb::{Aabb, Stale};
-use super::blocks::BlockKey;
 use crate::changes::{BlockChange, Changes, History};
+use crate::keys::BlockKey;
 use crate::primitive::block_of;
 
 /// No node.
 const NONE: u32 = u32::MAX;
+
+/// Blocks that are remembered, beyond twice those of the map: a map that moves along with its robot leaves blocks behind,
+/// and who has not asked for so long must read everything anew.
+const MOST_LEFT: usize = 1 << 14;
 
 /// In a bird's-eye view the floor of an ellipse's axes can make it this much wider than the ellipsoid, metres.
 const PLANAR_MARGIN_M: f64 = 0.02;
@@ -81,13 +85,17 @@ impl Default for ChangeLog {
 }
 
 impl ChangeLog {
-    /// Begins a change, made of this.
-    pub(crate) fn note(&mut self, stale: &Stale) {
+    /// Begins a change.
+    pub(crate) fn begin(&mut self) {
         self.history.number += 1;
+    }
+
+    /// Adds this to the latest change.
+    pub(crate) fn note(&mut self, stale: &Stale) {
         self.note_more(stale, true);
     }
 
-    /// Adds to the latest change; without `primitives` only views are meant.
+    /// The same; without `primitives` only views are meant.
     pub(crate) fn note_more(&mut self, stale: &Stale, primitives: bool) {
         for (block, bounds) in &stale.touched {
             let span = bounds.as_ref().map_or(Span::NOTHING, |bounds| Span::of(*block, bounds));
@@ -189,6 +197,14 @@ impl ChangeLog {
         self.forgotten = self.forgotten.max(until);
     }
 
+    /// Forgets the oldest changes of a map of so many blocks, if there are too many to be kept.
+    pub(crate) fn leave_behind(&mut self, blocks: usize) {
+        let most = 2 * blocks + MOST_LEFT;
+        while let Some(node) = self.nodes.get(self.oldest as usize).filter(|_| self.at.len() > most) {
+            self.forget(node.number);
+        }
+    }
+
     pub(crate) fn byte_size(&self) -> usize {
         self.nodes.capacity() * size_of::<Node>()
             + self.at.capacity() * (size_of::<(BlockKey, u32)>() + 1)
@@ -217,7 +233,7 @@ mod tests {
             let mut last: std::collections::BTreeMap<i32, (u64, u64)> = std::collections::BTreeMap::new();
             for (i, (blocks, primitives)) in changes.iter().enumerate() {
                 let number = i as u64 + 1;
-                log.note(&Stale::default());
+                log.begin();
                 log.note_more(&stale(blocks), *primitives);
                 for x in blocks {
                     let known = last.entry(*x).or_default();
@@ -247,9 +263,23 @@ mod tests {
     }
 
     #[test]
+    fn a_map_that_moves_along_forgets_what_is_far_behind() {
+        let mut log = ChangeLog::default();
+        for i in 0..100_000 {
+            log.begin();
+            log.note(&stale(&[i]));
+            log.leave_behind(100);
+        }
+        assert!(log.byte_size() < 200 * MOST_LEFT, "{}", log.byte_size());
+        assert_eq!(log.since(99_000).blocks.len(), 1000);
+        assert!(!log.since(99_000).everything && log.since(50_000).everything);
+    }
+
+    #[test]
     fn forgotten_blocks_leave_their_memory_to_others() {
         let mut log = ChangeLog::default();
         for i in 0..1000 {
+            log.begin();
             log.note(&stale(&[i, i + 1]));
             log.forget(log.history.number);
         }

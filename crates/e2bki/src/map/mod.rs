@@ -5,14 +5,16 @@ mod blocks;
 mod large;
 mod log;
 mod order;
+mod pools;
 mod recipe;
 mod reshape;
+mod search;
 mod set;
 mod slots;
 mod surfaces;
 
 pub(crate) use aabb::{Aabb, Stale, Support};
-pub(crate) use blocks::{Block, BlockKey, Near, cube};
+pub(crate) use blocks::{Block, Near, cube};
 pub(crate) use log::ChangeLog;
 pub use order::Rank;
 pub(crate) use recipe::Recipe;

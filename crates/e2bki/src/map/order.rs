@@ -3,9 +3,9 @@
 //! In a map that is a sum there is at most one primitive for every cube and class, and adding points to it changes
 //! neither. So cube and class give an order of summation and of rows that any run over the same frames finds again.
 
-use super::blocks::BlockKey;
 use super::slots::Core;
 use crate::cluster::cell_of;
+use crate::keys::BlockKey;
 use crate::maths::argmax;
 use crate::state::PrimitiveState;
 

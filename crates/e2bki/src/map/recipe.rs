@@ -13,6 +13,8 @@ pub(crate) struct Recipe {
     /// Mahalanobis threshold of the ellipsoid (paper: τ).
     tau: f64,
     shape: Shape,
+    /// Whether height is dropped: a mean over directions is one over two of them.
+    planar: bool,
     distance: Distance,
     /// ℓβ, metres.
     reach: f64,
@@ -31,6 +33,7 @@ impl Recipe {
         Self {
             tau: mahalanobis_threshold_3d(config.kernel.ellipsoid_mass),
             shape: config.kernel.shape,
+            planar: false,
             distance: config.kernel.distance,
             reach: config.kernel.length_scale * config.kernel.uncertainty_sensitivity,
             across: (config.kernel.reach == Reach::Surface).then_some(config.kernel.reach_across),
@@ -41,11 +44,12 @@ impl Recipe {
     }
 
     pub(crate) fn planar(config: &Config) -> Self {
-        Self { tau: mahalanobis_threshold_2d(config.kernel.ellipsoid_mass), ..Self::solid(config) }
+        Self { tau: mahalanobis_threshold_2d(config.kernel.ellipsoid_mass), planar: true, ..Self::solid(config) }
     }
 
     pub(crate) fn ellipsoid(&self, core: &Core) -> Ellipsoid {
-        Ellipsoid::of_gaussian(core.mean, core.sums.covariance(), self.tau, self.shape)
+        let of = if self.planar { Ellipsoid::of_flat_gaussian } else { Ellipsoid::of_gaussian };
+        of(core.mean, core.sums.covariance(), self.tau, self.shape)
     }
 
     /// How much a primitive counts in the posterior: 1 for one point, and as many as it has independent witnesses.
@@ -110,7 +114,7 @@ impl Recipe {
         let surface = match self.shape {
             Shape::Ellipsoid => surface,
             Shape::Sphere | Shape::Point => {
-                let mean = (surface[0] + surface[1] + surface[2]) / 3.0;
+                let mean = (surface[0] + surface[1] + surface[2]) / if self.planar { 2.0 } else { 3.0 };
                 [mean, mean, mean, 0.0, 0.0, 0.0]
             }
         };

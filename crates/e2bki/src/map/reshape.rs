@@ -1,85 +1,103 @@
-//! Kernels that follow the surface, brought up to date with the primitives around them.
-
-use rayon::prelude::*;
+//! What is derived from sums when somebody looks: opinions, and kernels that follow the surface which the primitives
+//! around form.
 
 use super::aabb::{Aabb, Stale, StaleOfOne, Support};
-use super::blocks::BlockKey;
+use super::blocks::Near;
+use super::pools::Member;
 use super::set::{PrimitiveSet, extent_of};
-use super::surfaces::{BlockSurfaces, Pools, Surface};
-use crate::kernel::Form;
+use super::slots::Core;
+use super::surfaces::BlockSurfaces;
+use crate::keys::BlockKey;
+use crate::threads::in_threads;
 
-/// A primitive with a new kernel.
-struct Reshaped {
-    slot: u32,
-    surface: Surface,
-    form: Form,
-}
-
-/// What changes in a block: new kernels, and where views are out of date because of them.
+/// What changes in a block: primitives with a new kernel, and where views are out of date because of them.
 struct Change {
     block: BlockKey,
     reshaped: Vec<Reshaped>,
+    /// Probabilities of those that were judged anew, one row after the other.
+    probability: Vec<f32>,
     small: Option<Aabb>,
     large: Vec<Support>,
 }
 
+/// A primitive as it is now.
+struct Reshaped {
+    slot: u32,
+    judged: bool,
+    core: Core,
+}
+
 impl PrimitiveSet {
-    /// Derives the kernels that depend on primitives in touched blocks anew, and adds where views differ because of it.
-    pub(super) fn reshape(&mut self, stale: &mut Stale) {
-        let touched = stale.touched.par_iter().with_min_len(64);
-        let pools: Vec<(BlockKey, Pools)> = touched.map(|(key, _)| (*key, self.pools_of(*key))).collect();
-        let surfaces = self.surfaces.replace(pools);
-        let changes = surfaces.par_iter().with_min_len(64).filter_map(|(key, surfaces)| self.change(*key, surfaces));
-        let changes: Vec<Change> = changes.collect();
+    /// Derives what depends on primitives in touched blocks anew, and adds where views differ because of it.
+    pub(super) fn reshape(&mut self, stale: &mut Stale, threads: usize) {
+        let mut all = std::mem::take(&mut self.surfaces);
+        let touched = stale.touched.iter().map(|(key, _)| *key);
+        let surfaces = all.update(touched.clone(), |key| self.members_of(key), threads);
+        self.surfaces = all;
+        // Also those without a new surface, if they themselves are new.
+        let alone = |key: &BlockKey| surfaces.binary_search_by_key(key, |surfaces| surfaces.block).is_err();
+        let alone: Vec<BlockSurfaces> = touched.filter(alone).map(BlockSurfaces::unchanged).collect();
+        let mut changes = in_threads(&surfaces, threads, 64, || (), |(), surfaces| self.change(surfaces));
+        changes.extend(alone.iter().map(|surfaces| self.change(surfaces)));
         // Kernel values that views remember belong to a version.
         self.stamp = self.stamp.wrapping_add(1);
-        for Change { block, reshaped, small, large } in changes {
-            let extents: Vec<(u32, f32)> = reshaped.into_iter().map(|reshaped| self.give(reshaped)).collect();
-            self.blocks.extend(block, &extents);
+        for Change { block, reshaped, probability, small, large } in changes.into_iter().flatten() {
+            let mut rows = probability.chunks_exact(self.classes().max(1));
+            let records: Vec<(u32, Near)> = reshaped
+                .into_iter()
+                .map(|Reshaped { slot, judged, core }| {
+                    if let Some(row) = judged.then(|| rows.next()).flatten() {
+                        self.slots.probability_mut(slot).copy_from_slice(row);
+                    }
+                    self.give(slot, core)
+                })
+                .collect();
+            self.blocks.renew(block, &records);
             stale.boxes.extend(small);
             stale.supports.extend(large);
             stale.reshaped.push((block, small));
         }
     }
 
-    /// What the primitives of a block add up to.
-    fn pools_of(&self, key: BlockKey) -> Pools {
-        let mut pools = Pools::default();
-        for near in self.blocks.get(key).iter().flat_map(|block| &block.near) {
-            pools.add(near.local, near.label, &self.core(near.slot).sums);
-        }
-        pools
+    /// The primitives of a block.
+    fn members_of(&self, key: BlockKey) -> impl Iterator<Item = Member<'_>> {
+        let near = self.blocks.get(key).into_iter().flat_map(|block| &block.near);
+        near.map(|near| (near.local, near.label, &self.core(near.slot).sums))
     }
 
-    /// The kernels of a block that differ from what they were.
-    fn change(&self, block: BlockKey, surfaces: &BlockSurfaces) -> Option<Change> {
-        let (mut reshaped, mut stale) = (Vec::new(), StaleOfOne::default());
-        for near in &self.blocks.get(block)?.near {
-            let core = self.core(near.slot);
-            let Some(surface) = surfaces.at(near.local, near.label).filter(|surface| *surface != core.surface) else {
+    /// The primitives of a block whose kernel differs from what it was.
+    fn change(&self, surfaces: &BlockSurfaces) -> Option<Change> {
+        let (mut reshaped, mut probability, mut stale) = (Vec::new(), Vec::new(), StaleOfOne::default());
+        for near in &self.blocks.get(surfaces.block)?.near {
+            let old = self.core(near.slot);
+            let surface = surfaces.at(near.local, near.label).unwrap_or(old.surface);
+            if !old.changed && surface == old.surface {
                 continue;
-            };
-            let form = self.recipe.form_on(core, surface);
-            stale = stale.and(Support::of(core));
-            if form.reach > 0.0 {
-                stale = stale.and(Some(Support { mean: core.mean, form }));
             }
-            reshaped.push(Reshaped { slot: near.slot, surface, form });
+            let mut core = Core { surface, changed: false, ..old.clone() };
+            if old.changed {
+                let first = probability.len();
+                probability.resize(first + self.classes(), 0.0);
+                core.judge(self.log_evidence(near.slot), self.recipe.correlation, &mut probability[first..]);
+            }
+            core.form = self.recipe.form_of(&core);
+            stale = stale.and(Support::of(old)).and(Support::of(&core));
+            reshaped.push(Reshaped { slot: near.slot, judged: old.changed, core });
         }
         let StaleOfOne { small, large } = stale;
-        (!reshaped.is_empty()).then_some(Change { block, reshaped, small, large })
+        (!reshaped.is_empty()).then_some(Change { block: surfaces.block, reshaped, probability, small, large })
     }
 
-    /// Gives a primitive a kernel; returns where its block has its record, and how far the kernel reaches.
-    fn give(&mut self, Reshaped { slot, surface, form }: Reshaped) -> (u32, f32) {
+    /// Puts a primitive with a new kernel in the place of the old one; returns where its block has its record, and that.
+    fn give(&mut self, slot: u32, core: Core) -> (u32, Near) {
         let version = self.stamp;
-        let core = self.slots.core_mut(slot);
-        let before = core.form.half_box;
-        (core.surface, core.form, core.version) = (surface, form, version);
-        let (mean, position, extent) = (core.mean, core.position, extent_of(core));
+        let old = self.slots.core_mut(slot);
+        let (mean, before, position) = (core.mean, old.form.half_box, core.position);
+        let after = core.form.half_box;
+        *old = Core { version, ..core };
         self.large.remove(slot, mean, before);
-        self.large.insert(slot, mean, form.half_box);
-        self.small_reach = self.small_reach.max(extent);
-        (position, extent)
+        self.large.insert(slot, mean, after);
+        self.small_reach = self.small_reach.max(extent_of(self.core(slot)));
+        (position, self.near_of(slot))
     }
 }

@@ -3,13 +3,15 @@
 use rayon::prelude::*;
 
 use super::aabb::{Stale, StaleOfOne, Support};
-use super::blocks::{BlockKey, Blocks, Near, blocks_between};
-use super::large::{Large, SMALL_M};
-use super::order::Rank;
+use super::blocks::{Blocks, Near};
+use super::large::{Large, is_small, longest};
 use super::recipe::Recipe;
 use super::slots::{Batch, Core, Slots};
 use super::surfaces::{Surface, Surfaces};
+use crate::kernel::Form;
+use crate::keys::BlockKey;
 use crate::primitive::{MANY_QUANTA, Sums, block_of, checked_sum};
+use crate::threads::threads_of;
 
 /// All primitives of a map.
 #[derive(Debug, Clone)]
@@ -59,6 +61,11 @@ impl PrimitiveSet {
         self.cubes
     }
 
+    /// Whether opinions and kernels are derived when somebody looks: nothing that a change does depends on them.
+    fn defers(&self) -> bool {
+        self.cubes.is_some() && self.recipe.follows()
+    }
+
     pub(crate) fn recipe(&self) -> &Recipe {
         &self.recipe
     }
@@ -102,19 +109,6 @@ impl PrimitiveSet {
         self.slots.alive().map(|slot| self.slots.core(slot).id)
     }
 
-    /// All slots in order: by age or, in a map that is a sum, by place and class.
-    pub(crate) fn in_order(&self) -> Vec<u32> {
-        self.sorted(self.slots.alive())
-    }
-
-    /// Slots in the order of [`Self::in_order`].
-    pub(crate) fn sorted(&self, slots: impl Iterator<Item = u32>) -> Vec<u32> {
-        let mut ranked: Vec<(Rank, u32)> =
-            slots.map(|slot| (self.core(slot).rank(self.cubes.is_some()), slot)).collect();
-        ranked.par_sort_unstable();
-        ranked.into_iter().map(|(_, slot)| slot).collect()
-    }
-
     /// Begins a change of the set: what it makes or changes counts as fresh until the next one begins.
     pub(crate) fn begin(&mut self) {
         self.stamp = self.stamp.wrapping_add(1);
@@ -147,13 +141,15 @@ impl PrimitiveSet {
 
     fn add(&mut self, batch: &Batch, rows: &[usize], id_of: impl Fn(usize, &Core) -> u64 + Sync) {
         let (classes, recipe, stamp, cubes) = (self.slots.classes(), self.recipe, self.stamp, self.cubes);
-        let forms: Vec<_> = rows.par_iter().with_min_len(256).map(|row| recipe.form_of(&batch.cores[*row])).collect();
+        let defers = self.defers();
+        let form = |row: &usize| if defers { Form::default() } else { recipe.form_of(&batch.cores[*row]) };
+        let forms: Vec<Form> = rows.par_iter().with_min_len(256).map(form).collect();
         let slots = self.slots.extend(rows.len(), |order| {
             let (row, form) = (rows[order], forms[order]);
             let core = &batch.cores[row];
             let id = id_of(order, core);
             let order = cubes.map_or(id, |side| core.order_in(side));
-            let core = Core { id, order, form, version: stamp, ..core.clone() };
+            let core = Core { id, order, form, version: stamp, changed: defers, ..core.clone() };
             let range = row * classes..(row + 1) * classes;
             (core, &batch.log_evidence[range.clone()], &batch.probability[range])
         });
@@ -184,13 +180,19 @@ impl PrimitiveSet {
         self.slots.remove(slot);
     }
 
-    /// Adds rows of a batch to primitives, (slot, row) pairs, and derives everything anew.
+    /// Adds rows of a batch to primitives, (slot, row) pairs, and derives everything anew, unless that can wait. The class
+    /// stays: it is that of the rows.
     pub(crate) fn fold(&mut self, pairs: &[(u32, usize)], batch: &Batch) {
-        let (recipe, stamp) = (self.recipe, self.stamp);
+        let (recipe, stamp, defers) = (self.recipe, self.stamp, self.defers());
         let moves = self.slots.add_rows(pairs, batch, |slot, core, log_evidence, probability, before| {
-            core.judge(log_evidence, recipe.correlation, probability);
-            (core.form, core.version) = (recipe.form_of(core), stamp);
-            let stale = StaleOfOne::of(before.support).and(Support::of(core));
+            let mut stale = StaleOfOne::of(before.support);
+            if defers {
+                (core.mean, core.changed) = (core.sums.mean(), true);
+            } else {
+                core.judge(log_evidence, recipe.correlation, probability);
+                (core.form, core.version) = (recipe.form_of(core), stamp);
+                stale = stale.and(Support::of(core));
+            }
             let (from, to) = (BlockKey(block_of(before.mean)), BlockKey(block_of(core.mean)));
             let stays = from == to && is_small(before.half_box) && core.is_small();
             let (position, near) = (core.position, near_of(core, slot, stamp));
@@ -325,7 +327,7 @@ impl PrimitiveSet {
         }
     }
 
-    fn near_of(&self, slot: u32) -> Near {
+    pub(super) fn near_of(&self, slot: u32) -> Near {
         near_of(self.slots.core(slot), slot, self.stamp)
     }
 
@@ -354,85 +356,23 @@ impl PrimitiveSet {
         batch
     }
 
-    /// Where a view of all primitives is not empty.
-    pub(crate) fn everywhere(&self) -> Stale {
-        let mut all = Stale::default();
-        for support in self.in_order().into_iter().filter_map(|slot| Support::of(self.core(slot))) {
-            let stale = StaleOfOne::of(Some(support));
-            all.boxes.extend(stale.small);
-            all.supports.extend(stale.large);
-        }
-        all
-    }
-
     /// Blocks in which a primitive was added, removed or altered since views were last brought up to date.
     pub(crate) fn touched(&self) -> impl Iterator<Item = BlockKey> {
         self.blocks.touched()
     }
 
     /// Takes where views are out of date, with kernels as the primitives around them make them now.
-    pub(crate) fn take_stale(&mut self) -> Stale {
+    pub(crate) fn take_stale(&mut self, threads: usize) -> Stale {
         let mut stale = self.blocks.take_stale();
         if self.recipe.follows() {
-            self.reshape(&mut stale);
+            self.reshape(&mut stale, threads_of(threads));
         }
         stale
     }
 
-    /// Primitives in the blocks from one to another, both included, in order.
-    pub(crate) fn in_blocks(&self, low: [i32; 3], high: [i32; 3]) -> Vec<u32> {
-        let cubes: f64 = (0..3).map(|i| (f64::from(high[i]) - f64::from(low[i]) + 1.0).max(0.0)).product();
-        // Looking up blocks pays only where there are fewer of them than primitives.
-        if cubes < self.len() as f64 {
-            let blocks = blocks_between(low.map(f64::from), high.map(f64::from)).filter_map(|key| self.blocks.get(key));
-            self.sorted(blocks.flat_map(|block| &block.near).map(|near| near.slot))
-        } else {
-            let inside = |slot: &u32| {
-                let block = block_of(self.core(*slot).mean);
-                (0..3).all(|i| (low[i]..=high[i]).contains(&block[i]))
-            };
-            self.sorted(self.slots.alive().filter(inside))
-        }
-    }
-
-    /// The same as [`Self::supports_in`] for a box of which there are more cubic metres than primitives, in order.
-    pub(crate) fn supports_in_wide(&self, low: [f64; 3], high: [f64; 3]) -> Vec<u32> {
-        let meets = |slot: &u32| Support::of(self.core(*slot)).is_some_and(|s| s.bounds().meets(low, high));
-        self.sorted(self.slots.alive().filter(meets))
-    }
-
-    /// Primitives whose support meets a box, as (order, slot) in the order of summation: all that a posterior in it
-    /// depends on.
-    pub(crate) fn supports_in(&self, low: [f64; 3], high: [f64; 3], found: &mut Vec<(u64, u32)>) {
-        found.clear();
-        let reach = f64::from(self.small_reach);
-        for key in blocks_between(low.map(|v| v - reach), high.map(|v| v + reach)) {
-            let Some(block) = self.blocks.get(key) else { continue };
-            let corner = key.0.map(f64::from);
-            // Widened by more than the rounding, so that the short record never rejects what the primitive would not.
-            let low: [f32; 3] = std::array::from_fn(|i| (low[i] - corner[i]) as f32 - 1e-5);
-            let high: [f32; 3] = std::array::from_fn(|i| (high[i] - corner[i]) as f32 + 1e-5);
-            for near in &block.near {
-                let (x, e) = (near.local, near.extent);
-                if e > 0.0 && (0..3).all(|i| x[i] - e <= high[i] && x[i] + e >= low[i]) {
-                    found.push((self.slots.core(near.slot).order, near.slot));
-                }
-            }
-        }
-        self.large.between(low, high, |slot| {
-            let core = self.slots.core(slot);
-            if Support::of(core).is_some_and(|support| support.bounds().meets(low, high)) {
-                found.push((core.order, slot));
-            }
-        });
-        found.sort_unstable();
-    }
-
-    /// Whether the kernel of any primitive may reach into a box.
-    pub(crate) fn reaches(&self, low: [f64; 3], high: [f64; 3]) -> bool {
-        let mut found = Vec::new();
-        self.supports_in(low, high, &mut found);
-        !found.is_empty()
+    /// How much of what has changed does not grow with the map alone: large supports, and blocks that are empty now.
+    pub(crate) fn waiting(&self) -> usize {
+        self.blocks.waiting()
     }
 
     pub(crate) fn byte_size(&self) -> (usize, usize) {
@@ -473,15 +413,6 @@ fn near_of(core: &Core, slot: u32, stamp: u32) -> Near {
 /// How far the kernel reaches, as the short records have it.
 pub(super) fn extent_of(core: &Core) -> f32 {
     if core.is_small() && core.form.reach > 0.0 { longest(core.form.half_box) } else { 0.0 }
-}
-
-fn longest([x, y, z]: [f32; 3]) -> f32 {
-    x.max(y).max(z)
-}
-
-/// Whether a primitive of this half box is found through the blocks alone.
-fn is_small(half_box: [f32; 3]) -> bool {
-    longest(half_box) <= SMALL_M
 }
 
 impl Core {

@@ -4,9 +4,9 @@
 use rayon::prelude::*;
 
 use super::aabb::Support;
-use super::blocks::BlockKey;
 use super::surfaces::Surface;
 use crate::kernel::Form;
+use crate::keys::BlockKey;
 use crate::prefetch::prefetch;
 use crate::primitive::Sums;
 
@@ -141,6 +141,11 @@ impl Slots {
     pub(crate) fn log_evidence(&self, slot: u32) -> &[i64] {
         let first = slot as usize % CHUNK * self.classes;
         &self.chunks[slot as usize / CHUNK].log_evidence[first..first + self.classes]
+    }
+
+    pub(crate) fn probability_mut(&mut self, slot: u32) -> &mut [f32] {
+        let first = slot as usize % CHUNK * self.classes;
+        &mut self.chunks[slot as usize / CHUNK].probability[first..first + self.classes]
     }
 
     pub(crate) fn probability(&self, slot: u32) -> &[f32] {

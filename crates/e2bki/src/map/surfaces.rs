@@ -1,24 +1,21 @@
 //! How the surface runs at every primitive: moments of the primitives of its class around it, added up.
 //!
-//! A cube of 0.25 m has too few points to tell a wall from a pole. The moments are sums, and sums of multiples of the
-//! quantum are exact, so that what is pooled here depends on which primitives there are and on nothing else.
-//! Space is divided into cubes of half a metre; a primitive's surface is that of its class in its own cube and in those
-//! around it, which count 2 : 1 along each axis.
+//! A cube of 0.25 m has too few points to tell a wall from a pole. Space is divided into cubes of half a metre (see
+//! `pools.rs`); a primitive's surface is that of its class in its own cube and in those around it, which count 2 : 1 along
+//! each axis. They are added in one order, so that a surface too depends on which primitives there are and on nothing else.
 
-use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::blocks::BlockKey;
-use crate::primitive::{QUANTUM_M, QUANTUM_M2, Sums, symmetric_eigen};
+use super::pools::{Buffers, Chunk, Member, Pool, SIDE, block_in, chunk_of, eighth_of};
+use crate::keys::{BlockKey, ChunkKey};
+use crate::primitive::largest_eigenvalue;
+use crate::threads::in_threads;
 
-/// Blocks along the side of a chunk.
-const SIDE: i32 = 8;
-const BLOCKS: usize = 512;
-/// The same with a border of one block.
-const WIDE: usize = 10;
-
-/// A metre is 2¹⁶ quanta.
-const METRE_BITS: u32 = 16;
+/// Cells along the side of a chunk with a border of one.
+const WIDE: usize = 18;
+const CELLS: usize = WIDE * WIDE * WIDE;
+/// No pool.
+const NONE: u32 = u32::MAX;
 
 /// Variance that stands for how little a few points tell about the surface, m²: one point alone has none.
 const UNSURE_M2: f64 = 0.05 * 0.05;
@@ -26,224 +23,246 @@ const UNSURE_M2: f64 = 0.05 * 0.05;
 /// Shape of a surface: its covariance divided by the largest variance, as xx, yy, zz, xy, xz, yz.
 pub(crate) type Surface = [f32; 6];
 
-/// Number of points, Σx, and Σxxᵀ, about the corner of a block, in quanta of [`Sums`]: exact, whatever is added.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Moments {
-    weight: i64,
-    first: [i64; 3],
-    second: [i128; 6],
+/// Surfaces that may differ from what they were, in a block, by eighth and class.
+pub(super) struct BlockSurfaces {
+    pub(super) block: BlockKey,
+    surfaces: Vec<(u16, u16, Surface)>,
 }
-
-impl Moments {
-    /// The same about a corner that is `d` metres away.
-    fn moved(&self, d: [i32; 3]) -> Self {
-        let d = d.map(|metres| i64::from(metres) << METRE_BITS);
-        let first = std::array::from_fn(|i| self.first[i] + self.weight * d[i]);
-        let (d, m, w) = (d.map(i128::from), self.first.map(i128::from), i128::from(self.weight));
-        let cross = |i: usize, j: usize| d[i] * m[j] + m[i] * d[j] + w * d[i] * d[j];
-        let shift = [cross(0, 0), cross(1, 1), cross(2, 2), cross(0, 1), cross(0, 2), cross(1, 2)];
-        Self { weight: self.weight, first, second: std::array::from_fn(|i| self.second[i] + shift[i]) }
-    }
-
-    /// Adds `factor` times other moments about the same corner.
-    fn add(&mut self, other: &Self, factor: i32) {
-        self.weight += i64::from(factor) * other.weight;
-        for i in 0..3 {
-            self.first[i] += i64::from(factor) * other.first[i];
-        }
-        for i in 0..6 {
-            self.second[i] += i128::from(factor) * other.second[i];
-        }
-    }
-
-    /// Covariance over its largest eigenvalue.
-    fn surface(&self) -> Surface {
-        let weight = self.weight as f64;
-        let m = self.first.map(|v| v as f64 * QUANTUM_M / weight);
-        let product = [m[0] * m[0], m[1] * m[1], m[2] * m[2], m[0] * m[1], m[0] * m[2], m[1] * m[2]];
-        let covariance: [f64; 6] = std::array::from_fn(|i| {
-            let value = self.second[i] as f64 * QUANTUM_M2 / weight - product[i];
-            if i < 3 { value.max(0.0) + UNSURE_M2 } else { value }
-        });
-        let (values, _) = symmetric_eigen(covariance);
-        covariance.map(|v| (v / values[2]) as f32)
-    }
-}
-
-/// What the primitives of a class in an eighth of a block add up to.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Pool {
-    eighth: u8,
-    label: u16,
-    moments: Moments,
-}
-
-/// The pools of a block.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Pools(Vec<Pool>);
-
-impl Pools {
-    /// Adds a primitive: where it is in its block, its class, and its sums, which are about the corner of the block.
-    pub(crate) fn add(&mut self, local: [f32; 3], label: u16, sums: &Sums) {
-        let eighth = eighth_of(local);
-        let added = Moments {
-            weight: sums.weight as i64,
-            first: sums.first.map(|v| (v * (1.0 / QUANTUM_M)) as i64),
-            second: sums.second.map(i128::from),
-        };
-        match self.0.iter_mut().find(|pool| pool.eighth == eighth && pool.label == label) {
-            Some(pool) => pool.moments.add(&added, 1),
-            None => self.0.push(Pool { eighth, label, moments: added }),
-        }
-    }
-}
-
-/// Which eighth of its block a place is in.
-fn eighth_of(local: [f32; 3]) -> u8 {
-    (0..3).fold(0, |bits, i| bits | u8::from(local[i] >= 0.5) << i)
-}
-
-/// Surfaces of a block by eighth and class.
-pub(crate) struct BlockSurfaces(Vec<(u8, u16, Surface)>);
 
 impl BlockSurfaces {
-    /// The surface of a class at a place in the block.
-    pub(crate) fn at(&self, local: [f32; 3], label: u16) -> Option<Surface> {
-        let eighth = eighth_of(local);
-        self.0.iter().find(|(e, l, _)| (*e, *l) == (eighth, label)).map(|(.., surface)| *surface)
+    /// No surface of a block differs.
+    pub(super) fn unchanged(block: BlockKey) -> Self {
+        Self { block, surfaces: Vec::new() }
     }
-}
 
-/// Pools of 8×8×8 blocks, and which of them are out of date for what surrounds them.
-#[derive(Debug, Clone)]
-struct Chunk {
-    pools: Vec<Pools>,
-    changed: Vec<bool>,
-}
-
-impl Default for Chunk {
-    fn default() -> Self {
-        Self { pools: vec![Pools::default(); BLOCKS], changed: vec![false; BLOCKS] }
+    /// The surface of a class at a place in the block, if it may differ.
+    pub(super) fn at(&self, local: [f32; 3], label: u16) -> Option<Surface> {
+        let eighth = eighth_of(local);
+        self.surfaces.iter().find(|(e, l, _)| (*e, *l) == (eighth, label)).map(|(.., surface)| *surface)
     }
 }
 
 /// The pools of all blocks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Surfaces {
-    chunks: FxHashMap<BlockKey, Chunk>,
-}
-
-fn chunk_of(BlockKey(block): BlockKey) -> (BlockKey, usize) {
-    let local = block.map(|v| v.rem_euclid(SIDE) as usize);
-    (BlockKey(block.map(|v| v.div_euclid(SIDE))), local[0] + 8 * (local[1] + 8 * local[2]))
+    chunks: FxHashMap<ChunkKey, Chunk>,
 }
 
 impl Surfaces {
-    /// Replaces the pools of blocks; returns, block by block, those in which surfaces may differ because of it.
-    pub(crate) fn replace(&mut self, fresh: Vec<(BlockKey, Pools)>) -> Vec<(BlockKey, BlockSurfaces)> {
-        let mut near = FxHashSet::default();
-        let mut changed = Vec::new();
-        for (block, pools) in fresh {
-            let (key, number) = chunk_of(block);
-            let chunk = self.chunks.entry(key).or_default();
-            chunk.pools[number] = pools;
-            chunk.changed[number] = true;
-            changed.push((key, number));
-            // The block itself and those that touch it, by the corners of the cube that they make.
-            let inside = block.0.iter().all(|v| (1..SIDE - 1).contains(&v.rem_euclid(SIDE)));
-            for corner in 0..if inside { 1 } else { 8 } {
-                let at = std::array::from_fn(|i| block.0[i].saturating_add(if corner >> i & 1 == 1 { 1 } else { -1 }));
-                near.insert(chunk_of(BlockKey(at)).0);
-            }
-        }
-        let near: Vec<BlockKey> = near.into_iter().filter(|key| self.chunks.contains_key(key)).collect();
-        let mut all: Vec<(BlockKey, BlockSurfaces)> = near.par_iter().flat_map_iter(|key| self.around(*key)).collect();
-        all.par_sort_unstable_by_key(|(block, _)| *block);
+    /// Takes note of what blocks hold now; returns, block by block, the surfaces that may differ because of it.
+    pub(super) fn update<'a, M: Iterator<Item = Member<'a>>>(
+        &mut self,
+        blocks: impl Iterator<Item = BlockKey>,
+        members: impl Fn(BlockKey) -> M + Sync,
+        threads: usize,
+    ) -> Vec<BlockSurfaces> {
+        let mut changed: Vec<(ChunkKey, u16)> = blocks.map(chunk_of).collect();
         changed.sort_unstable();
-        for of_chunk in changed.chunk_by(|a, b| a.0 == b.0) {
-            let key = of_chunk[0].0;
-            if let Some(chunk) = self.chunks.get_mut(&key) {
-                of_chunk.iter().for_each(|(_, number)| chunk.changed[*number] = false);
-                if chunk.pools.iter().all(|pools| pools.0.is_empty()) {
-                    self.chunks.remove(&key);
-                }
+        let nothing = Chunk::default();
+        let of_chunks: Vec<&[(ChunkKey, u16)]> = changed.chunk_by(|a, b| a.0 == b.0).collect();
+        let made = in_threads(&of_chunks, threads, 16, Buffers::default, |buffers, of_one| {
+            let (key, numbers) = (of_one[0].0, of_one.iter().map(|(_, number)| *number));
+            let old = self.chunks.get(&key).unwrap_or(&nothing);
+            old.replaced(numbers, |number| members(block_in(key, number)), buffers)
+        });
+        let keys: Vec<ChunkKey> = of_chunks.iter().map(|of_one| of_one[0].0).collect();
+        self.chunks.extend(keys.iter().copied().zip(made));
+
+        let near: FxHashSet<ChunkKey> = changed.iter().flat_map(|(key, number)| chunks_beside(*key, *number)).collect();
+        let near: Vec<ChunkKey> = near.into_iter().filter(|key| self.chunks.contains_key(key)).collect();
+        let each = in_threads(&near, threads, 16, Hood::default, |hood, key| {
+            hood.gather(*key, &self.chunks);
+            hood.surfaces(*key)
+        });
+        let mut all: Vec<BlockSurfaces> = each.into_iter().flatten().collect();
+        all.sort_unstable_by_key(|surfaces| surfaces.block);
+        for key in keys {
+            if self.chunks.get_mut(&key).is_some_and(|chunk| !chunk.settle()) {
+                self.chunks.remove(&key);
             }
         }
         all
     }
 
-    /// Surfaces of the blocks of a chunk that touch a changed one.
-    fn around(&self, key: BlockKey) -> Vec<(BlockKey, BlockSurfaces)> {
-        static NOTHING: Pools = Pools(Vec::new());
-        let corner = key.0.map(|v| v.saturating_mul(SIDE));
-        let neighbours: [Option<&Chunk>; 27] = std::array::from_fn(|n| {
-            let offset = [n % 3, n / 3 % 3, n / 9];
-            self.chunks.get(&BlockKey(std::array::from_fn(|i| key.0[i].saturating_add(offset[i] as i32 - 1))))
+    pub(crate) fn byte_size(&self) -> usize {
+        #[allow(clippy::iter_over_hash_type)] // order is irrelevant to a sum
+        self.chunks.values().map(|chunk| chunk.byte_size() + size_of::<(ChunkKey, Chunk)>()).sum()
+    }
+}
+
+/// The chunk of a block and those that the block touches.
+fn chunks_beside(ChunkKey(chunk): ChunkKey, number: u16) -> impl Iterator<Item = ChunkKey> {
+    let local = [number % 8, number / 8 % 8, number / 64];
+    let beside = local.map(|v| match v {
+        0 => -1..=0,
+        7 => 0..=1,
+        _ => 0..=0,
+    });
+    let [x, y, z] = beside;
+    x.flat_map(move |i| {
+        let z = z.clone();
+        y.clone().flat_map(move |j| z.clone().map(move |k| [i, j, k]))
+    })
+    .map(move |d: [i32; 3]| ChunkKey(std::array::from_fn(|axis| chunk[axis].saturating_add(d[axis]))))
+}
+
+/// Number of points, Σx, and Σxxᵀ.
+type Moments = [f64; 10];
+
+/// A pool as a neighbourhood reads it: with moments about the middle of the chunk.
+struct Gathered {
+    at: u32,
+    label: u16,
+    changed: bool,
+    moments: Moments,
+}
+
+impl Gathered {
+    fn new(pool: &Pool, corner: [f64; 3], at: usize, changed: bool) -> Self {
+        let w = f64::from(pool.weight);
+        let m: [f64; 3] = std::array::from_fn(|i| corner[i] + f64::from(pool.mean[i]));
+        let c = pool.covariance.map(f64::from);
+        let second = [
+            c[0] + m[0] * m[0],
+            c[1] + m[1] * m[1],
+            c[2] + m[2] * m[2],
+            c[3] + m[0] * m[1],
+            c[4] + m[0] * m[2],
+            c[5] + m[1] * m[2],
+        ];
+        let [xx, yy, zz, xy, xz, yz] = second.map(|v| w * v);
+        let moments = [w, w * m[0], w * m[1], w * m[2], xx, yy, zz, xy, xz, yz];
+        Self { at: at as u32, label: pool.label, changed, moments }
+    }
+}
+
+/// The cells of a chunk with a border of one.
+struct Hood {
+    pools: Vec<Gathered>,
+    /// The first pool of every cell.
+    first: Vec<u32>,
+    /// Whether a pool in or beside a cell changed.
+    near_change: Vec<bool>,
+    /// What lies around a cell: the way there, and how much it counts.
+    around: [(isize, f64); 27],
+}
+
+impl Default for Hood {
+    fn default() -> Self {
+        let around = std::array::from_fn(|n| {
+            let d = [n % 3, n / 3 % 3, n / 9].map(|v| v as isize - 1);
+            let level = d.iter().filter(|v| **v == 0).count();
+            (d[0] + WIDE as isize * (d[1] + WIDE as isize * d[2]), f64::from(1_u8 << level))
         });
-        // Pools of the chunk with a border of one block.
-        let mut pools: Vec<&Pools> = vec![&NOTHING; WIDE * WIDE * WIDE];
-        let mut changed = vec![false; WIDE * WIDE * WIDE];
-        for (at, (pools, changed)) in pools.iter_mut().zip(&mut changed).enumerate() {
-            let wide = [at % WIDE, at / WIDE % WIDE, at / (WIDE * WIDE)].map(|v| v + 7);
-            let chunk = neighbours[wide[0] / 8 + 3 * (wide[1] / 8) + 9 * (wide[2] / 8)];
-            let number = wide[0] % 8 + 8 * (wide[1] % 8) + 64 * (wide[2] % 8);
-            if let Some(chunk) = chunk {
-                (*pools, *changed) = (&chunk.pools[number], chunk.changed[number]);
+        Self { pools: Vec::new(), first: vec![NONE; CELLS], near_change: vec![false; CELLS], around }
+    }
+}
+
+impl Hood {
+    /// Reads a chunk and what touches it.
+    fn gather(&mut self, ChunkKey(key): ChunkKey, chunks: &FxHashMap<ChunkKey, Chunk>) {
+        self.pools.clear();
+        self.first.fill(NONE);
+        self.near_change.fill(false);
+        for n in 0..27_i32 {
+            let offset = [n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1];
+            let beside = ChunkKey(std::array::from_fn(|i| key[i].saturating_add(offset[i])));
+            let Some(chunk) = chunks.get(&beside).filter(|_| n == 13 || beside.0 != key) else { continue };
+            // Of a neighbour, the blocks that touch the chunk.
+            let [x, y, z] = offset.map(|d| match d {
+                -1 => 7..8_u16,
+                0 => 0..8,
+                _ => 0..1,
+            });
+            for number in z.flat_map(|z| {
+                let x = x.clone();
+                y.clone().flat_map(move |y| x.clone().map(move |x| x + 8 * (y + 8 * z)))
+            }) {
+                self.read(chunk, number, offset);
             }
         }
-        let mut found = Vec::new();
-        for number in 0..BLOCKS {
-            let local = [number % 8, number / 8 % 8, number / 64];
-            let at = |d: usize| {
-                let d = [d % 3, d / 3 % 3, d / 9];
-                (local[0] + d[0]) + WIDE * (local[1] + d[1]) + WIDE * WIDE * (local[2] + d[2])
-            };
-            if !pools[at(13)].0.is_empty() && (0..27).any(|d| changed[at(d)]) {
-                let block = BlockKey(std::array::from_fn(|i| corner[i].saturating_add(local[i] as i32)));
-                found.push((block, pooled(&std::array::from_fn(|d| pools[at(d)]))));
+    }
+
+    /// Reads a block of a chunk that is `offset` chunks away.
+    fn read(&mut self, chunk: &Chunk, number: u16, offset: [i32; 3]) {
+        let local = [number % 8, number / 8 % 8, number / 64].map(i32::from);
+        let block: [i32; 3] = std::array::from_fn(|i| SIDE * offset[i] + local[i]);
+        let corner = block.map(|v| f64::from(v - SIDE / 2));
+        for i in chunk.of_block(number) {
+            let pool = &chunk.pools[i];
+            let cell: [i32; 3] = std::array::from_fn(|axis| 2 * block[axis] + i32::from(pool.cell >> axis & 1) + 1);
+            if cell.iter().any(|v| !(0..WIDE as i32).contains(v)) {
+                continue;
+            }
+            let [x, y, z] = cell.map(|v| v as usize);
+            let at = x + WIDE * (y + WIDE * z);
+            let changed = chunk.changed.get(i).copied().unwrap_or(false);
+            if self.first[at] == NONE {
+                self.first[at] = self.pools.len() as u32;
+            }
+            self.pools.push(Gathered::new(pool, corner, at, changed));
+            if changed {
+                for (way, _) in &self.around {
+                    if let Some(near) = self.near_change.get_mut(at.wrapping_add_signed(*way)) {
+                        *near = true;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Surfaces of the chunk that may differ.
+    fn surfaces(&self, key: ChunkKey) -> Vec<BlockSurfaces> {
+        let mut found: Vec<BlockSurfaces> = Vec::new();
+        for own in &self.pools {
+            let at = own.at as usize;
+            let cell = [at % WIDE, at / WIDE % WIDE, at / (WIDE * WIDE)];
+            let inside = cell.iter().all(|v| (1..WIDE - 1).contains(v));
+            if !inside || !self.near_change[at] || own.moments[0] <= 0.0 {
+                continue;
+            }
+            let Some(surface) = self.surface(at, own.label) else { continue };
+            let [x, y, z] = cell.map(|v| v as u16 - 1);
+            let block = block_in(key, x / 2 + 8 * (y / 2 + 8 * (z / 2)));
+            let eighth = x % 2 + 2 * (y % 2) + 4 * (z % 2);
+            match found.last_mut().filter(|last| last.block == block) {
+                Some(last) => last.surfaces.push((eighth, own.label, surface)),
+                None => found.push(BlockSurfaces { block, surfaces: vec![(eighth, own.label, surface)] }),
             }
         }
         found
     }
 
-    pub(crate) fn byte_size(&self) -> usize {
-        #[allow(clippy::iter_over_hash_type)] // order is irrelevant to a sum
-        self.chunks
-            .values()
-            .map(|chunk| {
-                let pools: usize = chunk.pools.iter().map(|pools| pools.0.capacity() * size_of::<Pool>()).sum();
-                BLOCKS * (size_of::<Pools>() + 1) + pools
-            })
-            .sum()
-    }
-}
-
-/// The surfaces of the block in the middle of 27.
-fn pooled(blocks: &[&Pools; 27]) -> BlockSurfaces {
-    let own = &blocks[13].0;
-    let mut sums: Vec<Moments> = vec![Moments::default(); own.len()];
-    for (number, block) in blocks.iter().enumerate() {
-        let offset = [number % 3, number / 3 % 3, number / 9].map(|v| v as i32 - 1);
-        for pool in &block.0 {
-            let theirs: [i32; 3] = std::array::from_fn(|i| 2 * offset[i] + i32::from(pool.eighth >> i & 1));
-            // Only what touches an eighth of the block counts.
-            let touches = theirs.iter().all(|v| (-1..=2).contains(v));
-            if !touches || own.iter().all(|own| own.label != pool.label) {
+    /// The surface of a class at a cell, unless nothing that it is made of changed.
+    fn surface(&self, at: usize, label: u16) -> Option<Surface> {
+        let (mut sum, mut changed) = ([0.0; 10], false);
+        for (way, factor) in &self.around {
+            let beside = at.wrapping_add_signed(*way);
+            let first = self.first[beside];
+            if first == NONE {
                 continue;
             }
-            let moved = pool.moments.moved(offset);
-            // 2 along an axis on which it is level with the eighth, 1 beside it.
-            let factor = |eighth: u8| {
-                let along = |i: usize| (2 - (theirs[i] - i32::from(eighth >> i & 1)).abs()).max(0);
-                along(0) * along(1) * along(2)
-            };
-            for (sum, own) in sums.iter_mut().zip(own).filter(|(_, own)| own.label == pool.label) {
-                let factor = factor(own.eighth);
-                if factor > 0 {
-                    sum.add(&moved, factor);
+            let here = self.pools[first as usize..].iter().take_while(|pool| pool.at as usize == beside);
+            for pool in here.filter(|pool| pool.label == label) {
+                changed |= pool.changed;
+                for i in 0..10 {
+                    sum[i] += factor * pool.moments[i];
                 }
             }
         }
+        changed.then(|| surface_of(&sum))
     }
-    BlockSurfaces(own.iter().zip(&sums).map(|(own, sum)| (own.eighth, own.label, sum.surface())).collect())
+}
+
+/// Covariance over its largest eigenvalue.
+fn surface_of(moments: &Moments) -> Surface {
+    let per_point = 1.0 / moments[0];
+    let [_, x, y, z, ..] = moments.map(|v| v * per_point);
+    let product = [x * x, y * y, z * z, x * y, x * z, y * z];
+    let covariance: [f64; 6] = std::array::from_fn(|i| {
+        let value = moments[4 + i] * per_point - product[i];
+        if i < 3 { value.max(0.0) + UNSURE_M2 } else { value }
+    });
+    let per_largest = 1.0 / largest_eigenvalue(covariance);
+    covariance.map(|v| (v * per_largest) as f32)
 }

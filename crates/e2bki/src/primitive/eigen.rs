@@ -7,25 +7,10 @@ type Vector = [f64; 3];
 
 /// Eigenvalues in ascending order and the matching unit axes (a right-handed set) of xx, yy, zz, xy, xz, yz.
 pub fn symmetric_eigen(matrix: [f64; 6]) -> ([f64; 3], [Vector; 3]) {
-    let scale = matrix.iter().fold(0.0_f64, |a, v| a.max(v.abs()));
-    if scale <= 0.0 {
-        return ([0.0; 3], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
-    }
-    let m = matrix.map(|v| v / scale);
-    let middle = (m[0] + m[1] + m[2]) / 3.0;
-    let [b0, b1, b2] = [m[0] - middle, m[1] - middle, m[2] - middle];
-    let off = m[3] * m[3] + m[4] * m[4] + m[5] * m[5];
-    let spread = ((b0 * b0 + b1 * b1 + b2 * b2 + 2.0 * off) / 6.0).sqrt();
-    if spread < 1e-12 {
-        return ([middle * scale; 3], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
-    }
-    let determinant =
-        b0 * (b1 * b2 - m[5] * m[5]) - m[3] * (m[3] * b2 - m[5] * m[4]) + m[4] * (m[3] * m[5] - b1 * m[4]);
-    let half = (0.5 * determinant / (spread * spread * spread)).clamp(-1.0, 1.0);
-    let [low, high, lone] = cosine_thirds(half.abs());
-    // For a negative determinant the spectrum is mirrored, and the lone eigenvalue is the smallest.
-    let (values, lone_is_largest) = if half >= 0.0 { ([low, high, lone], true) } else { ([-lone, -high, -low], false) };
-    let values = values.map(|c| middle + 2.0 * spread * c);
+    let Scaled { m, values, lone_is_largest, scale } = scaled(matrix);
+    let Some(lone_is_largest) = lone_is_largest else {
+        return (values.map(|v| v * scale), [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
+    };
     let lone_value = if lone_is_largest { values[2] } else { values[0] };
     let lone_axis = axis_of(m, lone_value);
     let second_axis = axis_within(m, lone_axis, values[1]);
@@ -35,6 +20,44 @@ pub fn symmetric_eigen(matrix: [f64; 6]) -> ([f64; 3], [Vector; 3]) {
         [lone_axis, second_axis, cross(lone_axis, second_axis)]
     };
     (values.map(|v| v * scale), axes)
+}
+
+/// The largest of the eigenvalues.
+pub(crate) fn largest_eigenvalue(matrix: [f64; 6]) -> f64 {
+    let Scaled { values, scale, .. } = scaled(matrix);
+    values[2] * scale
+}
+
+/// A matrix over its largest entry, and the eigenvalues of that.
+struct Scaled {
+    m: [f64; 6],
+    values: [f64; 3],
+    /// Whether the eigenvalue that is far from the others is the largest or the smallest; none if all are equal.
+    lone_is_largest: Option<bool>,
+    scale: f64,
+}
+
+fn scaled(matrix: [f64; 6]) -> Scaled {
+    let scale = matrix.iter().fold(0.0_f64, |a, v| a.max(v.abs()));
+    if scale <= 0.0 {
+        return Scaled { m: matrix, values: [0.0; 3], lone_is_largest: None, scale };
+    }
+    let m = matrix.map(|v| v / scale);
+    let middle = (m[0] + m[1] + m[2]) / 3.0;
+    let [b0, b1, b2] = [m[0] - middle, m[1] - middle, m[2] - middle];
+    let off = m[3] * m[3] + m[4] * m[4] + m[5] * m[5];
+    let spread = ((b0 * b0 + b1 * b1 + b2 * b2 + 2.0 * off) / 6.0).sqrt();
+    if spread < 1e-12 {
+        return Scaled { m, values: [middle; 3], lone_is_largest: None, scale };
+    }
+    let determinant =
+        b0 * (b1 * b2 - m[5] * m[5]) - m[3] * (m[3] * b2 - m[5] * m[4]) + m[4] * (m[3] * m[5] - b1 * m[4]);
+    let half = (0.5 * determinant / (spread * spread * spread)).clamp(-1.0, 1.0);
+    let [low, high, lone] = cosine_thirds(half.abs());
+    // For a negative determinant the spectrum is mirrored, and the lone eigenvalue is the smallest.
+    let (values, lone_is_largest) = if half >= 0.0 { ([low, high, lone], true) } else { ([-lone, -high, -low], false) };
+    let values = values.map(|c| middle + 2.0 * spread * c);
+    Scaled { m, values, lone_is_largest: Some(lone_is_largest), scale }
 }
 
 /// The three roots of 4c³ − 3c = h for h in [0, 1], ascending; the last is the one far from the others.
@@ -103,6 +126,7 @@ mod tests {
 
     fn check(m: [f64; 6]) -> Result<(), TestCaseError> {
         let (values, axes) = symmetric_eigen(m);
+        prop_assert_eq!(largest_eigenvalue(m), values[2]);
         let dense = nalgebra::Matrix3::new(m[0], m[3], m[4], m[3], m[1], m[5], m[4], m[5], m[2]);
         let scale = m.iter().fold(1e-300_f64, |a, v| a.max(v.abs()));
         let mut expected: Vec<f64> = dense.symmetric_eigenvalues().iter().copied().collect();

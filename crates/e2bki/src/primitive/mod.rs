@@ -5,6 +5,7 @@ mod semantics;
 mod shape;
 mod sums;
 
+pub(crate) use eigen::largest_eigenvalue;
 pub use eigen::symmetric_eigen;
 pub use semantics::{
     LOG_EVIDENCE_QUANTUM, Opinion, log_evidence_of_odds, opinion_of, quanta_of, rounded_evidence, witnesses_per_point,

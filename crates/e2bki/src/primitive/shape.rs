@@ -27,10 +27,19 @@ pub struct Ellipsoid {
 impl Ellipsoid {
     /// The ellipsoid of a Gaussian at Mahalanobis threshold `tau`, with variances held above the floor.
     pub fn of_gaussian(mean: [f64; 3], covariance: [f64; 6], tau: f64, shape: Shape) -> Self {
+        Self::spanning(3.0, mean, covariance, tau, shape)
+    }
+
+    /// The same of a Gaussian in the plane: one without height, whose mean variance is that of two directions.
+    pub fn of_flat_gaussian(mean: [f64; 3], covariance: [f64; 6], tau: f64, shape: Shape) -> Self {
+        Self::spanning(2.0, mean, covariance, tau, shape)
+    }
+
+    fn spanning(dimensions: f64, mean: [f64; 3], covariance: [f64; 6], tau: f64, shape: Shape) -> Self {
         let (values, axes) = match shape {
             Shape::Ellipsoid => symmetric_eigen(covariance),
             Shape::Sphere | Shape::Point => {
-                let variance = (covariance[0] + covariance[1] + covariance[2]) / 3.0;
+                let variance = (covariance[0] + covariance[1] + covariance[2]) / dimensions;
                 ([variance; 3], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
             }
         };
@@ -149,6 +158,10 @@ mod tests {
         assert!((point.distance([1.0, 0.0, 0.0]) - (1.0 - 0.007_644_4)).abs() < 1e-6);
         let sphere = Ellipsoid::of_gaussian([0.0; 3], [0.04, 0.01, 0.01, 0.0, 0.0, 0.0], 0.5843744, Shape::Sphere);
         assert!((sphere.semi_axes[0] - (0.5843744_f64 * 0.02).sqrt()).abs() < 1e-12);
+        // In the plane two variances make the mean: the circle is not 18 % too small.
+        let circle = Ellipsoid::of_flat_gaussian([0.0; 3], [0.04, 0.01, 0.0, 0.01, 0.0, 0.0], 0.2107210, Shape::Sphere);
+        assert!((circle.semi_axes[0] - (0.2107210_f64 * 0.025).sqrt()).abs() < 1e-12);
+        assert!((circle.distance([0.3, 0.4, 0.0]) - (0.5 - circle.semi_axes[0])).abs() < 1e-9);
         let mean = Ellipsoid::of_gaussian([0.0; 3], [0.04, 0.01, 0.01, 0.0, 0.0, 0.0], 0.5843744, Shape::Point);
         assert!((mean.distance([0.3, 0.4, 0.0]) - 0.5).abs() < 2e-6);
     }

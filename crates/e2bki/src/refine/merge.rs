@@ -5,7 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Outcome;
 use super::survey::{MARGIN, Member};
 use crate::config::Config;
-use crate::map::{BlockKey, PrimitiveSet, cube};
+use crate::keys::BlockKey;
+use crate::map::{PrimitiveSet, cube};
 use crate::primitive::block_of;
 
 /// Visits members by ascending id. Neighbourhoods are those of the moment, after all merges so far; what the survey

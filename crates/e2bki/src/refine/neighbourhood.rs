@@ -1,6 +1,7 @@
 //! The blocks around one block, looked up once for all the searches that start in it.
 
-use crate::map::{Block, BlockKey, Near, PrimitiveSet, cube};
+use crate::keys::BlockKey;
+use crate::map::{Block, Near, PrimitiveSet, cube};
 use crate::maths::floor_i32;
 
 /// Blocks within `span` of a centre block along each axis.

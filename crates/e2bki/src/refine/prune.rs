@@ -1,7 +1,8 @@
 //! Pruning: nearest observer first, each survivor removes the contradicting neighbours seen from much farther away.
 
 use super::survey::Contradiction;
-use crate::map::{BlockKey, PrimitiveSet};
+use crate::keys::BlockKey;
+use crate::map::PrimitiveSet;
 use crate::primitive::block_of;
 
 /// Applies the contradictions by ascending range (ties: id); returns the blocks of those removed.

@@ -4,7 +4,8 @@ use rayon::prelude::*;
 
 use super::neighbourhood::Neighbourhood;
 use crate::config::{Config, Refinement};
-use crate::map::{BlockKey, Near, PrimitiveSet};
+use crate::keys::BlockKey;
+use crate::map::{Near, PrimitiveSet};
 
 /// Merges of the frame may move a contradicting primitive by this many merge radii before a survey is worth nothing.
 pub(super) const MARGIN: f64 = 2.0;

@@ -94,6 +94,12 @@ impl Mapper {
         Ok(())
     }
 
+    /// Takes what finished submaps added out of memory, to be kept elsewhere. The map stays as it is, but does not know them
+    /// any more: to take them out of it or to move them, it must be given them back ([`Self::restore_submaps`]).
+    pub fn take_finished_submaps(&mut self) -> Vec<Submap> {
+        self.submaps.as_mut().map_or_else(Vec::new, |submaps| submaps.take_finished())
+    }
+
     /// Says the number in the drive and the time (seconds) of the next frame that is inserted, by which corrected poses
     /// are found. Frames are counted where it is not said.
     pub fn name_next_frame(&mut self, number: u64, time: Option<f64>) {
@@ -242,13 +248,14 @@ impl Mapper {
         let side = self.config().clustering.cell_size;
         let taken: Vec<&Part> = taken.iter().map(AsRef::as_ref).collect();
         let added: Vec<&Part> = added.iter().map(AsRef::as_ref).collect();
-        self.run(|| Change::new(&self.set, &taken, &added, side))
+        let set = &self.seen().set;
+        self.run(|| Change::new(set, &taken, &added, side))
     }
 
     /// Takes counters out and adds others; views are told with the next change. On an error nothing has changed.
     fn recount(&mut self, taken: &Counters, added: &Counters) -> Result<()> {
         let weights = self.weights();
-        if let Some(free) = &mut self.free {
+        if let Some(free) = &mut self.contents.get_mut().free {
             free.combine(taken, true, &weights)?;
             // As many frames as were just taken out.
             free.combine(added, false, &weights)?;
@@ -258,7 +265,7 @@ impl Mapper {
 
     fn make(&mut self, change: Change) {
         self.run_mut(|map| {
-            change.apply(&mut map.set);
+            change.apply(&mut map.contents.get_mut().set);
             map.refresh();
         });
     }

@@ -8,7 +8,8 @@ use super::evaluate::Scratch;
 use super::lattice::{Lattice, SIDE};
 use super::places::BlockVoxels;
 use crate::config::Distance;
-use crate::map::{BlockKey, PrimitiveSet};
+use crate::keys::{VoxelBlock, VoxelKey};
+use crate::map::PrimitiveSet;
 use crate::maths::floor_i32;
 
 /// Sums of the posterior per voxel, kept for good.
@@ -18,7 +19,7 @@ pub(crate) struct Accumulated {
     terms: Terms,
     distance: Distance,
     /// Row of every voxel in `sums`, by the voxel's number along each axis.
-    rows: FxHashMap<BlockKey, u32>,
+    rows: FxHashMap<VoxelKey, u32>,
     sums: Vec<f32>,
 }
 
@@ -32,7 +33,7 @@ impl Accumulated {
     pub(crate) fn add(&mut self, frame: &PrimitiveSet) -> usize {
         let stride = self.terms.stride();
         let touched = self.lattice.masks(&frame.everywhere(), self.distance);
-        let added: Vec<Vec<(BlockKey, Vec<f32>)>> = touched
+        let added: Vec<Vec<(VoxelKey, Vec<f32>)>> = touched
             .par_iter()
             .map_init(Scratch::default, |scratch, (block, mask)| {
                 let mut voxels = BlockVoxels::new(&self.lattice, *block, mask, self.distance);
@@ -58,7 +59,7 @@ impl Accumulated {
         voxels
     }
 
-    fn row(&self, voxel: BlockKey) -> Option<&[f32]> {
+    fn row(&self, voxel: VoxelKey) -> Option<&[f32]> {
         let at = *self.rows.get(&voxel)? as usize * self.terms.stride();
         self.sums.get(at..at + self.terms.stride())
     }
@@ -68,7 +69,7 @@ impl Accumulated {
         let stride = self.terms.stride();
         let mut sums = vec![0.0; points.len() * stride];
         for (point, sums) in points.iter().zip(sums.chunks_exact_mut(stride)) {
-            let voxel = BlockKey(point.map(|v| floor_i32(v / self.lattice.resolution)));
+            let voxel = VoxelKey(point.map(|v| floor_i32(v / self.lattice.resolution)));
             if let Some(row) = self.row(voxel).filter(|_| point.iter().all(|v| v.is_finite())) {
                 sums.copy_from_slice(row);
             }
@@ -78,15 +79,15 @@ impl Accumulated {
 
     /// Voxels with evidence: centres and beliefs, by ascending block and index.
     pub(crate) fn voxels(&self) -> (Vec<[f64; 3]>, Beliefs) {
-        let mut keys: Vec<BlockKey> = self.rows.keys().copied().collect();
+        let mut keys: Vec<VoxelKey> = self.rows.keys().copied().collect();
         // The order of the other views: by block, then by z, y and x within it.
-        keys.sort_unstable_by_key(|key| (BlockKey(key.0.map(|v| v.div_euclid(SIDE))), key.0[2], key.0[1], key.0[0]));
+        keys.sort_unstable_by_key(|key| (VoxelBlock(key.0.map(|v| v.div_euclid(SIDE))), key.0[2], key.0[1], key.0[0]));
         let centers = keys.iter().map(|key| key.0.map(|v| (f64::from(v) + 0.5) * self.lattice.resolution)).collect();
         let sums = keys.iter().filter_map(|key| self.row(*key)).flatten().copied().collect();
         (centers, Beliefs::of_sums(self.terms, sums))
     }
 
     pub(crate) fn byte_size(&self) -> usize {
-        self.rows.capacity() * (size_of::<(BlockKey, u32)>() + 1) + self.sums.capacity() * size_of::<f32>()
+        self.rows.capacity() * (size_of::<(VoxelKey, u32)>() + 1) + self.sums.capacity() * size_of::<f32>()
     }
 }

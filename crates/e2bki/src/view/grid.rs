@@ -14,7 +14,8 @@ use super::memory::KernelMemory;
 use super::places::BlockVoxels;
 use crate::changes::Changes;
 use crate::config::Distance;
-use crate::map::{BlockKey, PrimitiveSet, Stale};
+use crate::keys::VoxelBlock;
+use crate::map::{Aabb, PrimitiveSet, Stale};
 use crate::maths::argmax;
 
 /// A voxel of the live view.
@@ -67,12 +68,12 @@ pub(crate) struct LiveGrid {
     lattice: Lattice,
     terms: Terms,
     distance: Distance,
-    blocks: FxHashMap<BlockKey, Box<Packed>>,
+    blocks: FxHashMap<VoxelBlock, Box<Packed>>,
     len: usize,
     /// Number of the latest update.
     update: u32,
     /// Blocks that remember kernel values, with the update that computed them.
-    remembering: VecDeque<(u32, BlockKey)>,
+    remembering: VecDeque<(u32, VoxelBlock)>,
     /// Whether kernel values are remembered at all.
     pub(crate) remembers: bool,
 }
@@ -86,6 +87,13 @@ impl LiveGrid {
 
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Whether there may be a voxel in a box.
+    pub(crate) fn shows(&self, bounds: &Aabb) -> bool {
+        let stale = Stale { boxes: vec![*bounds], ..Stale::default() };
+        let masks = if self.blocks.is_empty() { Vec::new() } else { self.lattice.masks(&stale, self.distance) };
+        masks.iter().any(|(block, _)| self.blocks.contains_key(block))
     }
 
     /// Computes the voxels that are out of date anew.
@@ -139,13 +147,13 @@ impl LiveGrid {
         self.keys().into_iter().flat_map(|key| self.of_block(key))
     }
 
-    fn keys(&self) -> Vec<BlockKey> {
-        let mut keys: Vec<BlockKey> = self.blocks.keys().copied().collect();
+    fn keys(&self) -> Vec<VoxelBlock> {
+        let mut keys: Vec<VoxelBlock> = self.blocks.keys().copied().collect();
         keys.sort_unstable();
         keys
     }
 
-    fn of_block(&self, key: BlockKey) -> impl Iterator<Item = LiveVoxel> {
+    fn of_block(&self, key: VoxelBlock) -> impl Iterator<Item = LiveVoxel> {
         self.blocks.get(&key).into_iter().flat_map(move |packed| {
             packed.mask.voxels().zip(packed.voxels.iter()).map(move |(voxel, stored)| LiveVoxel {
                 center: self.lattice.center_of(key, voxel),
@@ -167,7 +175,7 @@ impl LiveGrid {
             .values()
             .map(|packed| packed.voxels.len() * size_of::<Stored>() + packed.memory.byte_size())
             .sum();
-        let table = self.blocks.capacity() * (size_of::<(BlockKey, Box<Packed>)>() + 1);
+        let table = self.blocks.capacity() * (size_of::<(VoxelBlock, Box<Packed>)>() + 1);
         table + self.blocks.len() * size_of::<Packed>() + voxels
     }
 }

@@ -2,7 +2,7 @@
 //! of them.
 
 use crate::changes::Changes;
-use crate::map::BlockKey;
+use crate::keys::{VoxelBlock, VoxelKey};
 use crate::maths::floor_i32;
 
 /// Voxels along the side of a block. Most primitives reach over five voxels: fewer blocks share one than with smaller
@@ -79,7 +79,7 @@ impl Lattice {
     }
 
     /// Blocks that meet the cubic metres in which views can differ after changes, in ascending order.
-    pub(crate) fn blocks_of(&self, changes: &Changes) -> Vec<BlockKey> {
+    pub(crate) fn blocks_of(&self, changes: &Changes) -> Vec<VoxelBlock> {
         let side = self.resolution * f64::from(SIDE);
         let block = |metres: f64| floor_i32(metres / side);
         // Neighbours mostly concern the same blocks.
@@ -90,11 +90,11 @@ impl Lattice {
             .collect();
         areas.sort_unstable();
         areas.dedup();
-        let mut keys: Vec<BlockKey> = Vec::new();
+        let mut keys: Vec<VoxelBlock> = Vec::new();
         for (low, high) in areas {
             for x in low[0]..=high[0] {
                 for y in low[1]..=high[1] {
-                    keys.extend((low[2]..=high[2]).map(|z| BlockKey([x, y, z])));
+                    keys.extend((low[2]..=high[2]).map(|z| VoxelBlock([x, y, z])));
                 }
             }
         }
@@ -104,13 +104,13 @@ impl Lattice {
     }
 
     /// Number along each axis of a voxel of a block.
-    pub(crate) fn voxel_of(block: BlockKey, voxel: usize) -> BlockKey {
+    pub(crate) fn voxel_of(block: VoxelBlock, voxel: usize) -> VoxelKey {
         let local = [voxel & 15, voxel >> 4 & 15, voxel >> 8];
-        BlockKey(std::array::from_fn(|axis| block.0[axis] * SIDE + local[axis] as i32))
+        VoxelKey(std::array::from_fn(|axis| block.0[axis] * SIDE + local[axis] as i32))
     }
 
     /// Centre of a voxel of a block, metres.
-    pub(crate) fn center_of(&self, block: BlockKey, voxel: usize) -> [f64; 3] {
+    pub(crate) fn center_of(&self, block: VoxelBlock, voxel: usize) -> [f64; 3] {
         let number = Self::voxel_of(block, voxel).0;
         std::array::from_fn(|axis| self.center(number[axis], axis))
     }
@@ -124,7 +124,7 @@ impl Lattice {
     }
 
     /// The part of a span inside a block, as local indices.
-    pub(super) fn clip(&self, low: f64, high: f64, block: BlockKey, axis: usize) -> std::ops::Range<i32> {
+    pub(super) fn clip(&self, low: f64, high: f64, block: VoxelBlock, axis: usize) -> std::ops::Range<i32> {
         let (first, last) = self.span(low, high, axis);
         let corner = block.0[axis] * SIDE;
         (first - corner).max(0)..(last - corner + 1).min(if self.planar && axis == 2 { 1 } else { SIDE })

@@ -7,10 +7,14 @@ use rustc_hash::FxHashMap;
 use super::grid::{LiveBlock, LiveGrid, LiveVoxel, Work};
 use crate::changes::Changes;
 use crate::config::Update;
-use crate::map::{Aabb, BlockKey, PrimitiveSet, Stale};
+use crate::keys::BlockKey;
+use crate::map::{Aabb, PrimitiveSet, Stale};
 
 /// Large supports that wait at most. They are rare where primitives are small, and a map of large ones is a small map.
 const MOST_SUPPORTS: usize = 1 << 16;
+
+/// Boxes that wait, beyond twice the blocks of the map, before those of blocks that are gone are looked through.
+const MOST_BOXES: usize = 1 << 12;
 
 /// The voxels, and where they are out of date.
 #[derive(Debug, Clone)]
@@ -30,6 +34,16 @@ impl Kept {
             }
         }
         self.waiting.supports.extend(stale.supports);
+    }
+
+    /// Lets go of boxes that a map which moves along has left behind: where there are no primitives any more, and no
+    /// voxels yet, there is nothing to bring up to date. What reaches there from other blocks waits under those.
+    fn leave_behind(&mut self, set: &PrimitiveSet) {
+        let Self { grid, boxes, .. } = self;
+        if boxes.len() > 2 * set.blocks().len() + MOST_BOXES {
+            boxes.retain(|block, bounds| set.blocks().get(*block).is_some() || grid.shows(bounds));
+            boxes.shrink_to(2 * boxes.len());
+        }
     }
 
     fn catch_up(&mut self, set: &PrimitiveSet) -> Work {
@@ -69,13 +83,17 @@ impl LiveView {
     }
 
     /// Takes note of a change of the map.
-    pub(crate) fn note(&mut self, set: &PrimitiveSet, stale: Stale) -> Work {
+    pub(crate) fn note(&mut self, set: &PrimitiveSet, stale: Stale) {
         let kept = self.kept.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if self.update == Update::EveryFrame {
-            return kept.grid.refresh(set, &stale);
-        }
         kept.wait(stale);
-        if kept.waiting.supports.len() > MOST_SUPPORTS { kept.catch_up(set) } else { Work::default() }
+        kept.leave_behind(set);
+    }
+
+    /// After a change: brings the voxels up to date if that is to be done with every frame, or too much waits.
+    pub(crate) fn keep(&mut self, set: &PrimitiveSet) -> Work {
+        let kept = self.kept.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let due = self.update == Update::EveryFrame || kept.waiting.supports.len() > MOST_SUPPORTS;
+        if due { kept.catch_up(set) } else { Work::default() }
     }
 
     /// Looks at the voxels, up to date.

@@ -4,7 +4,8 @@ use super::hits::Hits;
 use super::lattice::{ALL, Lattice, Mask, ROWS, SHIFT};
 use super::runs::{BlockRows, ROW, Runs};
 use crate::config::Distance;
-use crate::map::{BlockKey, Core};
+use crate::keys::VoxelBlock;
+use crate::map::Core;
 
 /// Places that an evaluation goes through together.
 pub(crate) trait Places {
@@ -32,7 +33,7 @@ pub(crate) struct BlockVoxels<'a> {
 }
 
 impl<'a> BlockVoxels<'a> {
-    pub(crate) fn new(lattice: &Lattice, block: BlockKey, mask: &'a Mask, distance: Distance) -> Self {
+    pub(crate) fn new(lattice: &Lattice, block: VoxelBlock, mask: &'a Mask, distance: Distance) -> Self {
         let (first, count) = mask.first_places();
         Self { mask, first, count, block: BlockRows::new(lattice, block, distance), runs: Runs::default() }
     }

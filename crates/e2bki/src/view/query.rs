@@ -7,7 +7,8 @@ use super::evaluate::Scratch;
 use super::places::Scattered;
 use crate::config::Distance;
 use crate::free::Existence;
-use crate::map::{BlockKey, PrimitiveSet};
+use crate::keys::BlockKey;
+use crate::map::PrimitiveSet;
 use crate::primitive::block_of;
 
 /// Points of a block evaluated together.

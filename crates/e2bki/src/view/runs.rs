@@ -4,7 +4,7 @@
 use super::lattice::{Lattice, ROWS, SIDE, run_bits};
 use crate::config::Distance;
 use crate::kernel::{Form, support_of};
-use crate::map::BlockKey;
+use crate::keys::VoxelBlock;
 
 /// Rows, and places, handled at a time.
 pub(super) const ROW: usize = 8;
@@ -61,7 +61,7 @@ pub(super) struct BlockRows {
 }
 
 impl BlockRows {
-    pub(super) fn new(lattice: &Lattice, block: BlockKey, distance: Distance) -> Self {
+    pub(super) fn new(lattice: &Lattice, block: VoxelBlock, distance: Distance) -> Self {
         let centers =
             std::array::from_fn(|axis| std::array::from_fn(|i| lattice.center(block.0[axis] * SIDE + i as i32, axis)));
         let most = [SIDE, SIDE, if lattice.planar { 1 } else { SIDE }].map(|v| v as f32);

@@ -6,18 +6,19 @@ use rustc_hash::FxHashMap;
 use super::lattice::{Lattice, Mask, SHIFT, SIDE, run_bits};
 use super::runs::{BlockRows, Runs};
 use crate::config::Distance;
-use crate::map::{Aabb, BlockKey, Stale, Support};
+use crate::keys::VoxelBlock;
+use crate::map::{Aabb, Stale, Support};
 
 impl Lattice {
     /// The voxels that are out of date.
-    pub(crate) fn masks(&self, stale: &Stale, distance: Distance) -> Vec<(BlockKey, Mask)> {
+    pub(crate) fn masks(&self, stale: &Stale, distance: Distance) -> Vec<(VoxelBlock, Mask)> {
         let mut masks = FxHashMap::default();
         let mut runs = Runs::default();
         stale.boxes.iter().for_each(|region| self.mark_box(region, &mut masks));
         for support in &stale.supports {
             self.mark_support(support, distance, &mut runs, &mut masks);
         }
-        let mut masks: Vec<(BlockKey, Mask)> = masks.into_iter().collect();
+        let mut masks: Vec<(VoxelBlock, Mask)> = masks.into_iter().collect();
         // Neighbours one after the other: they read the same primitives. No result depends on this order.
         masks.par_sort_unstable_by_key(|(key, _)| (key.along_curve(), *key));
         masks
@@ -29,7 +30,7 @@ impl Lattice {
         support: &Support,
         distance: Distance,
         runs: &mut Runs,
-        masks: &mut FxHashMap<BlockKey, Mask>,
+        masks: &mut FxHashMap<VoxelBlock, Mask>,
     ) {
         let bounds = support.bounds();
         let span = |axis: usize| {
@@ -39,7 +40,7 @@ impl Lattice {
         for x in span(0) {
             for y in span(1) {
                 for z in span(2) {
-                    let block = BlockKey([x, y, z]);
+                    let block = VoxelBlock([x, y, z]);
                     BlockRows::new(self, block, distance).find(support.mean, &support.form, runs);
                     if !runs.found().is_empty() {
                         let mask = masks.entry(block).or_default();
@@ -53,13 +54,13 @@ impl Lattice {
     }
 
     /// Sets the bits of the voxels that a box may cover.
-    fn mark_box(&self, region: &Aabb, masks: &mut FxHashMap<BlockKey, Mask>) {
+    fn mark_box(&self, region: &Aabb, masks: &mut FxHashMap<VoxelBlock, Mask>) {
         let spans: [(i32, i32); 3] = std::array::from_fn(|axis| self.span(region.low[axis], region.high[axis], axis));
         let blocks = spans.map(|(first, last)| (first >> SHIFT, last >> SHIFT));
         for x in blocks[0].0..=blocks[0].1 {
             for y in blocks[1].0..=blocks[1].1 {
                 for z in blocks[2].0..=blocks[2].1 {
-                    let block = BlockKey([x, y, z]);
+                    let block = VoxelBlock([x, y, z]);
                     let clip = |axis: usize| self.clip(region.low[axis], region.high[axis], block, axis);
                     let (xs, ys, zs) = (clip(0), clip(1), clip(2));
                     if xs.is_empty() || ys.is_empty() || zs.is_empty() {

@@ -1,6 +1,6 @@
 //! Kernels of primitives in f64 and from the public sums alone, by the formulas.
 
-use e2bki::config::{Reach, Shape};
+use e2bki::config::{Distance, Reach, Shape};
 use e2bki::kernel::sparse_kernel;
 use e2bki::primitive::{Ellipsoid, symmetric_eigen};
 use e2bki::{Mapper, Primitive};
@@ -38,15 +38,33 @@ pub(crate) fn surfaces(map: &Mapper) -> Vec<[f64; 6]> {
     all.iter().map(one).collect()
 }
 
+/// Distance from a place to a primitive's surface: to a sphere or a point in closed form, to an ellipsoid by the solver,
+/// which its own tests hold to a bracketed root.
+fn distance_to(shape: Shape, [mean, x]: [[f64; 3]; 2], covariance: [f64; 6], tau: f64, dimensions: f64) -> f64 {
+    let away = (0..3).map(|i| (x[i] - mean[i]).powi(2)).sum::<f64>().sqrt();
+    match shape {
+        Shape::Sphere => {
+            let variance = (covariance[0] + covariance[1] + covariance[2]) / dimensions;
+            (away - (tau * variance.max(1e-4)).sqrt()).max(0.0)
+        }
+        Shape::Point => (away - 1e-6).max(0.0),
+        _ => Ellipsoid::of_gaussian(mean, covariance, tau, shape).distance(x),
+    }
+}
+
 /// The kernel of a primitive at a place; `planar` for a bird's-eye view, where nothing has height.
 pub(crate) fn kernel_of(map: &Mapper, p: &Primitive<'_>, surface: [f64; 6], x: [f64; 3], planar: bool) -> f64 {
     let (kernel, reach) = (&map.config().kernel, reach_of(map, p));
+    if p.state().muted {
+        return 0.0;
+    }
+    let dimensions = if planar { 2.0 } else { 3.0 };
     let flat = |m: [f64; 6]| if planar { [m[0], m[1], 0.0, m[3], 0.0, 0.0] } else { m };
     let (mean, covariance) = (p.mean(), flat(p.covariance()));
     let mean = if planar { [mean[0], mean[1], 0.0] } else { mean };
-    // Surely beyond the ellipsoid of any mass up to 99 %, and beyond the reach.
+    // Surely beyond the ellipsoid of any mass up to 99 %, and beyond the reach; where the square is taken, beyond its root.
     let away = (0..3).map(|i| (x[i] - mean[i]).powi(2)).sum::<f64>().sqrt();
-    if away > reach + (12.0 * (covariance[0] + covariance[1] + covariance[2] + 3e-4)).sqrt() {
+    if away > reach.max(reach.sqrt()) + (12.0 * (covariance[0] + covariance[1] + covariance[2] + 3e-4)).sqrt() {
         return 0.0;
     }
     let tau = if planar {
@@ -55,12 +73,13 @@ pub(crate) fn kernel_of(map: &Mapper, p: &Primitive<'_>, surface: [f64; 6], x: [
         e2bki::maths::mahalanobis_threshold_3d(kernel.ellipsoid_mass)
     };
     if kernel.reach == Reach::Uniform {
-        return sparse_kernel(Ellipsoid::of_gaussian(mean, covariance, tau, kernel.shape).distance(x), reach);
+        let d = distance_to(kernel.shape, [mean, x], covariance, tau, dimensions);
+        return sparse_kernel(if kernel.distance == Distance::Squared { d * d } else { d }, reach);
     }
     let mut surface = flat(surface);
     if kernel.shape == Shape::Sphere {
-        let third = (surface[0] + surface[1] + surface[2]) / 3.0;
-        surface = [third, third, third, 0.0, 0.0, 0.0];
+        let mean = (surface[0] + surface[1] + surface[2]) / dimensions;
+        surface = [mean, mean, mean, 0.0, 0.0, 0.0];
     }
     let across = kernel.reach_across.min(reach).powi(2);
     let support: [f64; 6] = std::array::from_fn(|k| {

@@ -16,7 +16,7 @@ use super::{Entry, Layout, sequences};
 use crate::camera::{TimedMotion, shifted};
 use crate::classes::ClassTable;
 use crate::dataset::{CloudForm, OpenOptions, SemanticsSource};
-use crate::error::{DataError, Result};
+use crate::error::{Error, Result};
 use crate::files;
 use crate::item::{CLOUD, Item, Message};
 use motion::Motion;
@@ -39,7 +39,7 @@ pub(crate) struct Recording {
 
 pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<Layout> {
     if options.split.is_some() {
-        return Err(DataError::Request("a recording has no division into train, val and test".into()));
+        return Err(Error::Request("a recording has no division into train, val and test".into()));
     }
     let bag = Arc::new(Bag::open(path)?);
     let mut notes: Vec<String> = bag.notes().to_vec();
@@ -48,7 +48,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<Layout> {
     if survey.scans.is_empty() {
         let why = survey.first_broken.as_deref().unwrap_or("it has no messages");
         let topic = &bag.topics()[chosen.cloud].name;
-        return Err(DataError::Missing(format!("{}: no cloud of {topic} can be read: {why}", path.display())));
+        return Err(Error::Missing(format!("{}: no cloud of {topic} can be read: {why}", path.display())));
     }
     let motion = Motion::choose(&bag, options.poses.as_deref(), &mut survey, &mut notes)?;
     let seen = chosen.image.or(chosen.image_labels).map(|i| bag.topics()[i].name.as_str());

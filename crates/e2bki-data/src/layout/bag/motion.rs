@@ -9,7 +9,7 @@ use e2bki_bag::{BEYOND_S, Bag, Track, Transforms, Unknown};
 
 use super::survey::Survey;
 use super::topics::{self, POSES};
-use crate::error::{DataError, Result};
+use crate::error::{Error, Result};
 use crate::files;
 use crate::parse::{self, PoseRows};
 
@@ -58,7 +58,7 @@ impl Motion {
                 }
                 None if Path::new(text).is_file() => by_file(Path::new(text), survey)?,
                 None => {
-                    return Err(DataError::Request(format!(
+                    return Err(Error::Request(format!(
                         "--poses {text}: neither `tf`, `tf:FRAME`, `none`, nor a file, nor a topic; topics of poses: {}",
                         tracks(bag, survey)
                     )));
@@ -114,7 +114,7 @@ fn tracks(bag: &Bag, survey: &Survey) -> String {
 fn rooted(tree: &Transforms, sensor: &str, bag: &Bag) -> Result<String> {
     if !tree.knows(sensor) {
         let frames = if tree.is_empty() { "there are no transforms".into() } else { tree.frames().join(", ") };
-        return Err(DataError::Missing(format!(
+        return Err(Error::Missing(format!(
             "{}: no transform names the clouds' frame `{sensor}` ({frames})",
             bag.path().display()
         )));
@@ -141,7 +141,7 @@ fn found(bag: &Bag, survey: &mut Survey, tree: &Transforms, sensor: &str, notes:
     }
     let frames =
         if tree.is_empty() { "no transforms".into() } else { format!("transforms of {}", tree.frames().join(", ")) };
-    Err(DataError::Missing(format!(
+    Err(Error::Missing(format!(
         "{} has no poses of the clouds' frame `{sensor}`: {frames}, and no Odometry, PoseStamped or Path. Give --poses FILE \
          (TUM: time x y z qx qy qz qw, or KITTI), or --poses none for a sensor that stands still",
         bag.path().display()
@@ -159,7 +159,7 @@ fn by_topic(
     let name = &bag.topics()[number].name;
     let poses: Vec<Stamped> = survey.tracks.remove(&number).unwrap_or_default();
     let Some(first) = poses.first() else {
-        return Err(DataError::Missing(format!("{}: {name} holds no poses", bag.path().display())));
+        return Err(Error::Missing(format!("{}: {name} holds no poses", bag.path().display())));
     };
     let said = first.child.clone().filter(|frame| !frame.is_empty());
     let body = said.clone().or_else(|| tree.knows(BODY).then(|| BODY.to_string()));

@@ -3,7 +3,7 @@
 use e2bki_bag::{Bag, Topic};
 
 use crate::dataset::OpenOptions;
-use crate::error::{DataError, Result};
+use crate::error::{Error, Result};
 use crate::item::{CLOUD, COMPRESSED, IMAGE};
 
 pub(super) const TF: &str = "tf2_msgs/msg/TFMessage";
@@ -40,11 +40,11 @@ pub(super) fn find(bag: &Bag, name: &str) -> Option<usize> {
 /// A topic that was asked for, which must be of one of some types.
 pub(super) fn wanted(bag: &Bag, name: &str, kinds: &[&str], option: &str) -> Result<usize> {
     let number = find(bag, name)
-        .ok_or_else(|| DataError::Request(format!("{option}: there is no topic {name}; there are {}", listed(bag))))?;
+        .ok_or_else(|| Error::Request(format!("{option}: there is no topic {name}; there are {}", listed(bag))))?;
     let topic = &bag.topics()[number];
     if !kinds.contains(&topic.kind.as_str()) {
         let what = format!("{option}: {name} holds {}; one of {} is needed", topic.kind, kinds.join(", "));
-        return Err(DataError::Request(what));
+        return Err(Error::Request(what));
     }
     Ok(number)
 }
@@ -116,7 +116,7 @@ fn fullest(bag: &Bag, clouds: &[usize], notes: &mut Vec<String>) -> Result<usize
     }
     let best = clouds.iter().copied().max_by_key(|i| (bytes[*i], std::cmp::Reverse(*i)));
     let Some(best) = best else {
-        return Err(DataError::Missing(format!(
+        return Err(Error::Missing(format!(
             "{} holds no clouds ({CLOUD}), so there is nothing to map; its topics: {}",
             bag.path().display(),
             listed(bag)

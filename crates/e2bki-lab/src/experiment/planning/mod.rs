@@ -54,6 +54,8 @@ struct DriveScore {
 }
 
 pub(super) fn table(context: &mut Context) -> Result<()> {
+    context.needs_simulation("compares with the true obstacles of simulated worlds")?;
+    context.only_one_network("its drives are seen by a simulated network with 30 % of the training data")?;
     let names = [OURS, PLAIN, Baseline::SBki.name(), Baseline::Ebs.name()];
     let bar = table::progress(SEEDS.len(), "drives");
     let mut drives = Vec::new();

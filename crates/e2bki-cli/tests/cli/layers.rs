@@ -1,26 +1,6 @@
 //! `layers` and `plan` as a user meets them.
 
-#![allow(clippy::expect_used, clippy::unwrap_used)] // a test may fail loudly
-
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn e2bki(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_e2bki")).args(arguments).output().expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn name(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
-/// A small map whose classes are of no table: road, grass, wall, pole, bush.
-fn golden() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../e2bki-store/tests/golden/version-1.e2bki")
-}
+use crate::{e2bki, golden, name, text};
 
 #[test]
 fn layers_are_written_in_every_format_and_a_way_is_found() {

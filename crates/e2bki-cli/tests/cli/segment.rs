@@ -1,24 +1,8 @@
 //! Networks as a user meets them: training, looking at images, mapping by what they see.
-#![cfg(feature = "segment")]
-#![allow(clippy::expect_used, clippy::unwrap_used)] // a test may fail loudly
-
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-fn e2bki(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_e2bki")).args(arguments).output().expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn done(arguments: &[&str]) -> String {
-    let output = e2bki(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
+use crate::{done, e2bki, text};
 
 fn refused(arguments: &[&str], words: &[&str]) {
     let output = e2bki(arguments);

@@ -1,16 +1,8 @@
 //! The program as a user meets it: exit codes, messages, JSON.
 
-#![allow(clippy::expect_used)] // a test may fail loudly
+use std::process::Command;
 
-use std::process::{Command, Output};
-
-fn e2bki(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_e2bki")).args(arguments).output().expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use crate::{e2bki, text};
 
 #[test]
 fn configuration_is_printed_and_can_be_read_back() {

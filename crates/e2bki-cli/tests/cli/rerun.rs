@@ -1,12 +1,6 @@
 //! `--rerun`, with and without the feature.
 
-#![allow(clippy::expect_used, clippy::unwrap_used)] // a test may fail loudly
-
-use std::process::{Command, Output};
-
-fn e2bki(words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_e2bki")).args(words).output().unwrap()
-}
+use crate::e2bki;
 
 #[cfg(not(feature = "rerun"))]
 #[test]

@@ -1,27 +1,8 @@
 //! Maps as sums, as a user meets them: hashes, submaps listed, taken out, corrected, and trusted less.
 
-#![allow(clippy::expect_used, clippy::unwrap_used)] // a test may fail loudly
-
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
-fn e2bki(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_e2bki")).args(arguments).output().expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn name(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
-fn done(arguments: &[&str]) -> String {
-    let output = e2bki(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
+use crate::{done, e2bki, name, text};
 
 /// A command that must fail with a message that names what is wrong.
 fn refused(arguments: &[&str], hint: &str) {
@@ -108,6 +89,32 @@ fn submaps_are_listed_taken_out_corrected_and_trusted() {
     done(&["remove", name(&both), "--source", "robot-b", "-o", name(&both)]);
     assert_eq!(hash(&both), hash(&street));
     assert_eq!(listed(&both).len(), 3);
+}
+
+#[test]
+fn a_memory_budget_changes_nothing_of_submaps() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let [whole, small, half, rest] = ["whole", "small", "half", "rest"].map(|name| at(&format!("{name}.e2bki")));
+    let submaps = ["--submaps", "2f", "--source", "monday"];
+    let budget = ["--memory", "40MB"];
+    map(&whole, "0..80", &submaps);
+    map(&small, "0..80", &[&submaps[..], &budget].concat());
+    // In two runs, the second of which goes on with the submaps of the first, into another file.
+    map(&half, "0..40", &[&submaps[..], &budget].concat());
+    map(&rest, "40..80", &[&submaps[..], &budget, &["--onto", name(&half)]].concat());
+    let bytes = |path: &Path| std::fs::read(path).unwrap();
+    for other in [&small, &rest] {
+        assert!(bytes(other) == bytes(&whole));
+        assert_eq!(listed(other), listed(&whole));
+        done(&["remove", name(other), "--submap", "1", "-o", name(other)]);
+    }
+    done(&["remove", name(&whole), "--submap", "1", "-o", name(&whole)]);
+    assert!(bytes(&small) == bytes(&whole) && bytes(&rest) == bytes(&whole));
+    // What was saved without submaps cannot have them under a budget.
+    map(&half, "0..20", &[]);
+    let onto = ["map", "sim:urban", "--frames", "20..30", "-o", name(&half), "--onto", name(&half), "--memory", "40MB"];
+    refused(&[&onto[..], &["--submaps", "2f"]].concat(), "keeps no submaps");
 }
 
 #[test]

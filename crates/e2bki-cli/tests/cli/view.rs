@@ -1,18 +1,9 @@
 //! Looking at maps as a user meets it: the viewer as a process, and reports.
 
-#![allow(clippy::expect_used, clippy::unwrap_used)] // a test may fail loudly
-
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 
-fn e2bki(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_e2bki")).args(arguments).output().expect("the program starts")
-}
-
-fn golden() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../e2bki-store/tests/golden/version-1.e2bki")
-}
+use crate::{e2bki, golden};
 
 /// A viewer that ends with the test.
 struct Viewer {

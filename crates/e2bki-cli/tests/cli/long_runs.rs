@@ -1,31 +1,19 @@
 //! Runs that do not end as they were meant to: signals, kills, outputs that cannot be written, two programs at once.
 
-#![allow(clippy::expect_used, clippy::unwrap_used)] // a test may fail loudly
-
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use e2bki::{ClassSet, Config, Mapper};
+
+use crate::{e2bki, name, text};
 
 /// A drive that goes on until it is stopped, of small frames.
 const DRIVE: [&str; 8] = ["map", "sim:urban", "--max-range", "15", "--every", "10", "--set", "views.live_voxels=false"];
 
 fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_e2bki"))
-}
-
-fn e2bki(arguments: &[&str]) -> Output {
-    program().args(arguments).output().expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn name(path: &Path) -> &str {
-    path.to_str().unwrap()
 }
 
 /// An endless run that saves after every frame.
@@ -102,7 +90,7 @@ fn a_second_signal_ends_at_once() {
     assert!(code == Some(143) || code == Some(1), "{code:?}");
 }
 
-/// `E2BKI_KILLS` sets how often (default 6): `E2BKI_KILLS=1000 cargo test -p e2bki-cli --test long_runs killed`.
+/// `E2BKI_KILLS` sets how often (default 6): `E2BKI_KILLS=1000 cargo test -p e2bki-cli --test cli killed`.
 #[cfg(unix)]
 #[test]
 fn a_run_that_is_killed_leaves_the_last_map_whole() {

@@ -1,7 +1,5 @@
 //! Recordings through the program: a simulated drive as MCAP is the same drive, and a recorded map is read back.
 
-#![allow(clippy::expect_used)] // a test may fail loudly
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;

@@ -1,0 +1,91 @@
+//! Finding primitives: in order, in blocks, and those whose kernel reaches a place.
+
+use rayon::prelude::*;
+
+use super::aabb::{Stale, StaleOfOne, Support};
+use super::blocks::blocks_between;
+use super::order::Rank;
+use super::set::PrimitiveSet;
+use crate::primitive::block_of;
+
+impl PrimitiveSet {
+    /// All slots in order: by age or, in a map that is a sum, by place and class.
+    pub(crate) fn in_order(&self) -> Vec<u32> {
+        self.sorted(self.slots.alive())
+    }
+
+    /// Slots in the order of [`Self::in_order`].
+    pub(crate) fn sorted(&self, slots: impl Iterator<Item = u32>) -> Vec<u32> {
+        let mut ranked: Vec<(Rank, u32)> =
+            slots.map(|slot| (self.core(slot).rank(self.cubes().is_some()), slot)).collect();
+        ranked.par_sort_unstable();
+        ranked.into_iter().map(|(_, slot)| slot).collect()
+    }
+
+    /// Primitives in the blocks from one to another, both included, in order.
+    pub(crate) fn in_blocks(&self, low: [i32; 3], high: [i32; 3]) -> Vec<u32> {
+        let cubes: f64 = (0..3).map(|i| (f64::from(high[i]) - f64::from(low[i]) + 1.0).max(0.0)).product();
+        // Looking up blocks pays only where there are fewer of them than primitives.
+        if cubes < self.len() as f64 {
+            let blocks = blocks_between(low.map(f64::from), high.map(f64::from)).filter_map(|key| self.blocks.get(key));
+            self.sorted(blocks.flat_map(|block| &block.near).map(|near| near.slot))
+        } else {
+            let inside = |slot: &u32| {
+                let block = block_of(self.core(*slot).mean);
+                (0..3).all(|i| (low[i]..=high[i]).contains(&block[i]))
+            };
+            self.sorted(self.slots.alive().filter(inside))
+        }
+    }
+
+    /// The same as [`Self::supports_in`] for a box of which there are more cubic metres than primitives, in order.
+    pub(crate) fn supports_in_wide(&self, low: [f64; 3], high: [f64; 3]) -> Vec<u32> {
+        let meets = |slot: &u32| Support::of(self.core(*slot)).is_some_and(|s| s.bounds().meets(low, high));
+        self.sorted(self.slots.alive().filter(meets))
+    }
+
+    /// Primitives whose support meets a box, as (order, slot) in the order of summation: all that a posterior in it
+    /// depends on.
+    pub(crate) fn supports_in(&self, low: [f64; 3], high: [f64; 3], found: &mut Vec<(u64, u32)>) {
+        found.clear();
+        let reach = f64::from(self.small_reach);
+        for key in blocks_between(low.map(|v| v - reach), high.map(|v| v + reach)) {
+            let Some(block) = self.blocks.get(key) else { continue };
+            let corner = key.0.map(f64::from);
+            // Widened by more than the rounding, so that the short record never rejects what the primitive would not.
+            let low: [f32; 3] = std::array::from_fn(|i| (low[i] - corner[i]) as f32 - 1e-5);
+            let high: [f32; 3] = std::array::from_fn(|i| (high[i] - corner[i]) as f32 + 1e-5);
+            for near in &block.near {
+                let (x, e) = (near.local, near.extent);
+                if e > 0.0 && (0..3).all(|i| x[i] - e <= high[i] && x[i] + e >= low[i]) {
+                    found.push((self.slots.core(near.slot).order, near.slot));
+                }
+            }
+        }
+        self.large.between(low, high, |slot| {
+            let core = self.slots.core(slot);
+            if Support::of(core).is_some_and(|support| support.bounds().meets(low, high)) {
+                found.push((core.order, slot));
+            }
+        });
+        found.sort_unstable();
+    }
+
+    /// Whether the kernel of any primitive may reach into a box.
+    pub(crate) fn reaches(&self, low: [f64; 3], high: [f64; 3]) -> bool {
+        let mut found = Vec::new();
+        self.supports_in(low, high, &mut found);
+        !found.is_empty()
+    }
+
+    /// Where a view of all primitives is not empty.
+    pub(crate) fn everywhere(&self) -> Stale {
+        let mut all = Stale::default();
+        for support in self.in_order().into_iter().filter_map(|slot| Support::of(self.core(slot))) {
+            let stale = StaleOfOne::of(Some(support));
+            all.boxes.extend(stale.small);
+            all.supports.extend(stale.large);
+        }
+        all
+    }
+}
