@@ -169,7 +169,7 @@ impl Account {
             (_, came, lost) if lost >= came => {
                 (Level::Error, format!("no scan goes into the map: {}", reason.unwrap_or("the queue is full")))
             }
-            (_, _, lost) => (Level::Warn, format!("{lost} scans were left out")),
+            (_, _, lost) => (Level::Warn, format!("scans left out: {lost}")),
         };
         let [scans_in, scans_mapped] = rates;
         let values = [
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!((value(&fine, "scans waiting"), value(&fine, "primitives")), ("3".into(), "5".into()));
         assert_eq!(look(&|_| ()).level, Level::Warn);
         let some = look(&|a| (a.received, a.mapped, a.dropped) = (40, 39, 1));
-        assert_eq!((some.level, some.message.as_str()), (Level::Warn, "1 scans were left out"));
+        assert_eq!((some.level, some.message.as_str()), (Level::Warn, "scans left out: 1"));
         let none = look(&|a| {
             a.received = 41;
             a.leave(Left::NoPose, "no transform names `lidar`".into());
