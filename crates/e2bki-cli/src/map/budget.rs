@@ -78,6 +78,12 @@ impl Budgeted {
         self.map.resident()
     }
 
+    /// What the latest frame changed.
+    #[cfg(feature = "ros2")]
+    pub(crate) fn latest_changes(&self) -> &e2bki::Changes {
+        self.map.latest_changes()
+    }
+
     pub(crate) fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
         self.saved = false;
         let mut report = self.map.insert(frame)?;

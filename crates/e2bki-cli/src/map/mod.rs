@@ -1,15 +1,15 @@
 //! `e2bki map`: a dataset folder in, a map out.
 
-mod budget;
+pub(crate) mod budget;
 mod html;
-mod keep;
+pub(crate) mod keep;
 pub(crate) mod live;
 mod method;
 mod record;
 mod report;
 mod source;
 mod submaps;
-mod write;
+pub(crate) mod write;
 
 use std::path::PathBuf;
 use std::sync::Arc;
