@@ -1,11 +1,11 @@
 """DUFOMap on the frames of the free-space table.
 
-    cargo run --release -p e2bki-lab --example free_space -- frames 7 FOLDER
+    e2bki experiment table-dynamic
     pip install dufomap numpy
-    python scripts/dufomap-table.py FOLDER...
+    python scripts/dufomap-table.py experiments-out/table-dynamic-frames/*
 
 Prints static accuracy (SA), dynamic accuracy (DA) and AA = sqrt(SA * DA) of points and of 0.25 m voxels, and the share of
-poles, signs and fences that it takes for moving, as the example does for our own counters.
+poles, signs and fences that it takes for moving, as the experiment does for our own counters.
 """
 
 import sys

@@ -27,6 +27,6 @@ mod write;
 pub use bag::{Bag, Entry, Kind, Topic};
 pub use error::{Error, Result};
 pub use storage::Data;
-pub use tf::{Quaternion, Transforms, Unknown, interpolate};
+pub use tf::{BEYOND_S, Quaternion, Transforms, Unknown, interpolate};
 pub use track::Track;
 pub use write::{BagWriter, Fields, Schema};

@@ -113,6 +113,9 @@ pub enum Unknown {
     },
 }
 
+/// How far beyond the first and last transform or pose a scan may lie, seconds, for whoever has no better idea.
+pub const BEYOND_S: f64 = 0.1;
+
 /// Longest time between two transforms that is bridged, nanoseconds; longer where nothing moved.
 const LONGEST_GAP_NS: u64 = 2_000_000_000;
 

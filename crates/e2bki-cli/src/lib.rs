@@ -17,6 +17,8 @@ mod info;
 mod inspect;
 mod interrupt;
 mod layers;
+#[cfg(feature = "ros2")]
+mod live;
 mod map;
 mod maps;
 mod merge;
@@ -81,6 +83,9 @@ enum Command {
     Remove(remove::Options),
     /// Move the submaps of a map to corrected poses
     Correct(correct::Options),
+    /// Map what a running robot sees: a ROS 2 node without ROS
+    #[cfg(feature = "ros2")]
+    Live(Box<live::Options>),
     /// Map a fleet: runs of many robots in one store, reduced to one map
     #[cfg(feature = "fleet")]
     Fleet(fleet::Options),
@@ -143,6 +148,8 @@ fn execute(command: Command) -> u8 {
         Command::Submaps(options) => submaps::run(&options),
         Command::Remove(options) => remove::run(&options),
         Command::Correct(options) => correct::run(&options),
+        #[cfg(feature = "ros2")]
+        Command::Live(options) => live::run(&options),
         #[cfg(feature = "fleet")]
         Command::Fleet(options) => fleet::run(&options),
         Command::Export(options) => export::run(&options),

@@ -1,3 +1,37 @@
-//! x
+//! A map that grows with a running robot: scans and poses come as messages of ROS 2, changed voxels and grids go out.
+//!
+//! - [`Inputs`] takes messages as they come from the network: clouds wait in a bounded [`Queue`] that drops the oldest,
+//!   transforms and odometry become [`Poses`].
+//! - [`Node`] takes each scan when its pose is settled, inserts it into a [`LiveMap`], and tells an [`Outlet`] what changed
+//!   ([`Picture`]), what the robot's surroundings look like from above, and how it is doing ([`Account`]).
+//! - With the feature `dds`, [`dds::Connection`] is the network: the robot's side of [`Inputs`] and an [`Outlet`].
+//!
+//! Nothing here but that module knows a network, so that everything else is tested without one.
+
+mod account;
+mod clock;
 #[cfg(feature = "dds")]
-pub use ros2_client::Context;
+pub mod dds;
+mod error;
+mod inputs;
+mod map;
+mod node;
+mod outlet;
+mod picture;
+mod poses;
+mod queue;
+mod receive_buffer;
+mod scan;
+
+pub use account::{Account, Latencies, Left};
+pub use clock::Clock;
+pub use error::{Error, Result};
+pub use inputs::{Inputs, Kind};
+pub use map::LiveMap;
+pub use node::{Command, Node, NodeOptions, Request};
+pub use outlet::{Outlet, Output};
+pub use picture::{MOST_BYTES, Picture, messages};
+pub use poses::{PoseSource, Poses};
+pub use queue::Queue;
+pub use receive_buffer::{ENOUGH_BYTES, advice};
+pub use scan::{Points, Scan};

@@ -5,11 +5,13 @@ use std::path::Path;
 
 use e2bki::config::Posterior;
 use e2bki::primitive::block_of;
+use e2bki::submaps::SubmapRule;
 use e2bki::{Belief, Changes, ClassSet, Config, Frame, FrameReport, Mapper, PrimitiveState, TILE_M};
 
 use crate::error::{Error, Result};
 use crate::file::{Header, tile_of};
 use crate::folder::{Folder, Tiles, Written};
+use crate::submaps::Spilled;
 
 /// Share of the budget at which tiles go out: a frame's own growth must still fit.
 const FULL: f64 = 0.75;
@@ -35,6 +37,7 @@ pub struct RollingMapper {
     peak: usize,
     /// What the latest frame changed.
     latest: Changes,
+    submaps: Option<Spilled>,
 }
 
 /// Tiles from a low to a high corner, both included.
@@ -107,7 +110,27 @@ impl RollingMapper {
             most,
             peak,
             latest,
+            submaps: None,
         }
+    }
+
+    /// Keeps what every submap adds, in the folder of submaps beside the file `out` that the map will be saved as
+    /// ([`Self::save_as`]), where each goes as soon as it is finished. A map that was unpacked from the file `onto` goes on
+    /// with the submaps of that, also without a rule; where it has none, a rule is refused.
+    pub fn keep_submaps(
+        &mut self,
+        rule: Option<SubmapRule>,
+        source: &str,
+        out: &Path,
+        onto: Option<&Path>,
+    ) -> Result<()> {
+        self.submaps = Spilled::begin(&mut self.map, rule, source, (out, onto))?;
+        Ok(())
+    }
+
+    /// Says the number and time of the next frame; see [`Mapper::name_next_frame`].
+    pub fn name_next_frame(&mut self, number: u64, time: Option<f64>) {
+        self.map.name_next_frame(number, time);
     }
 
     /// Adds a frame: first everything near its points comes back, then it is inserted, then what is far goes out.
@@ -119,6 +142,9 @@ impl RollingMapper {
         self.make_room(needed)?;
         self.bring(|tile| needed.holds(tile))?;
         let report = self.map.insert(frame)?;
+        if let Some(submaps) = &mut self.submaps {
+            submaps.spill(&mut self.map);
+        }
         self.latest = self.map.changes_since(self.seen);
         let changed: BTreeSet<[i32; 2]> = self.latest.primitive_blocks().map(tile_of).collect();
         // Tiles that the folder has were brought before the frame; the others are new.
@@ -313,12 +339,14 @@ impl RollingMapper {
     /// a budget.
     pub fn save_as(&mut self, sources: &[String], path: impl AsRef<Path>) -> Result<Header> {
         self.save()?;
-        self.folder.pack_as(sources, path)
+        let beside = self.submaps.as_mut().map(|submaps| submaps.beside(&self.map)).transpose()?.flatten();
+        self.folder.pack_as(sources, path, beside.as_ref())
     }
 
-    /// The whole map in memory, without a budget.
+    /// The whole map in memory, without a budget and without submaps.
     pub fn into_map(mut self) -> Result<Mapper> {
         self.bring(|_| true)?;
+        self.map.forget_submaps();
         Ok(self.map)
     }
 

@@ -42,7 +42,16 @@ pub fn exp(x: f64) -> f64 {
     if x < -745.0 {
         return 0.0;
     }
-    let n = (x * std::f64::consts::LOG2_E).round();
+    exp_within(x)
+}
+
+/// The same for −745 ≤ x ≤ 709.78, without a branch or a call: a loop of it becomes vector instructions.
+#[inline(always)]
+pub(crate) fn exp_within(x: f64) -> f64 {
+    // Adding 1.5·2⁵² leaves the nearest whole number in the lowest bits.
+    const WHOLE: f64 = 6_755_399_441_055_744.0;
+    let shifted = x * std::f64::consts::LOG2_E + WHOLE;
+    let n = shifted - WHOLE;
     let r = (x - n * LN_2_HIGH) - n * LN_2_LOW;
     // Taylor terms to r¹³/13!: below 1e−17 for |r| ≤ ln2/2.
     let mut series = 1.0 / 6_227_020_800.0;
@@ -62,14 +71,11 @@ pub fn exp(x: f64) -> f64 {
         series = series * r + inverse;
     }
     let fraction = 1.0 + (r + r * r * series);
-    // Two steps, so that results below the normal range do not need a subnormal exponent field.
-    let n = n as i32;
-    let half = n / 2;
-    fraction * power_of_two(half) * power_of_two(n - half)
-}
-
-fn power_of_two(n: i32) -> f64 {
-    f64::from_bits(((n + 1023) as u64) << 52)
+    // Two steps, so that results below the normal range do not need a subnormal exponent field: 2ⁿ = 2ʰ·2ⁿ⁻ʰ, with the
+    // bias of the exponent field, 1023, in both; it is 2046 + n that is cut in two, which is never negative.
+    let biased = shifted.to_bits().wrapping_sub(WHOLE.to_bits()).wrapping_add(2046);
+    let half = biased >> 1;
+    fraction * f64::from_bits(half << 52) * f64::from_bits((biased - half) << 52)
 }
 
 /// Index of the largest value; the lowest index wins ties.

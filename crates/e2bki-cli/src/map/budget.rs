@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use e2bki::submaps::SubmapRule;
 use e2bki::{ClassSet, Config, Frame, FrameReport, Mapper};
 use e2bki_store::{Folder, RollingMapper};
 
@@ -57,9 +58,30 @@ impl Budgeted {
         Ok(Self { map: RollingMapper::open(&folder, bytes)?, folder, saved: true })
     }
 
+    /// Keeps submaps beside the map's file, if that is asked for or the file that it goes on with has them.
+    pub(crate) fn keep_submaps(
+        &mut self,
+        rule: Option<SubmapRule>,
+        source: &str,
+        out: &Path,
+        onto: Option<&Path>,
+    ) -> Result<()> {
+        Ok(self.map.keep_submaps(rule, source, out, onto)?)
+    }
+
+    pub(crate) fn name_next_frame(&mut self, number: u64, time: Option<f64>) {
+        self.map.name_next_frame(number, time);
+    }
+
     /// The part in memory.
     pub(crate) fn resident(&self) -> &Mapper {
         self.map.resident()
+    }
+
+    /// What the latest frame changed.
+    #[cfg(feature = "ros2")]
+    pub(crate) fn latest_changes(&self) -> &e2bki::Changes {
+        self.map.latest_changes()
     }
 
     pub(crate) fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {

@@ -1,15 +1,15 @@
 //! `e2bki map`: a dataset folder in, a map out.
 
-mod budget;
+pub(crate) mod budget;
 mod html;
-mod keep;
+pub(crate) mod keep;
 pub(crate) mod live;
 mod method;
 mod record;
 mod report;
 mod source;
 mod submaps;
-mod write;
+pub(crate) mod write;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -217,16 +217,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         );
     }
     let (mut map, mut sources) = options.begin(dataset.classes(), &config)?;
-    sources.extend(options.source.clone());
-    match &mut map {
-        method::Map::Primitives(map) => {
-            submaps::begin(map, options.submaps, options.source.as_deref().unwrap_or(dataset.sequence()))?;
-        }
-        _ if options.submaps.is_some() => {
-            bail!("--submaps keeps sums of E2-BKI in memory; remove --method and --memory")
-        }
-        _ => {}
-    }
+    // A drive that is gone on with is named once.
+    sources.extend(options.source.clone().filter(|source| !sources.contains(source)));
+    let places = options.out.as_deref().map(|out| (out, options.onto.as_deref()));
+    submaps::begin(&mut map, options.submaps, options.source.as_deref().unwrap_or(dataset.sequence()), places)?;
     let config = map.config().cloned().unwrap_or(config);
     let mut keeper = keep::Keeper::new((options.out.as_deref(), lock), options.save_every.map(|n| n as usize), sources);
     for note in dataset.notes() {
@@ -268,9 +262,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         };
         let next = frames.peek().and_then(|next| next.as_ref().ok()).map(LoadedFrame::frame);
         account.waited += waiting.elapsed();
-        if let method::Map::Primitives(map) = &mut map {
-            submaps::name_frame(map, &frame)?;
-        }
+        submaps::name_frame(&mut map, &frame)?;
         let report = match map.insert_ahead(&frame.frame(), next.as_ref(), &mut prepared) {
             Ok(report) => report,
             Err(error) => {

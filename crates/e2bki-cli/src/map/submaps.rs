@@ -1,9 +1,13 @@
 //! `map --submaps`: which stretches of the drive are kept apart.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, bail};
 use e2bki::Mapper;
 use e2bki::submaps::SubmapRule;
 use e2bki_data::LoadedFrame;
+
+use super::method::Map;
 
 /// A rule such as `20` (metres), `10s` or `50f` (frames).
 pub(crate) fn rule(text: &str) -> Result<SubmapRule, String> {
@@ -18,21 +22,40 @@ pub(crate) fn rule(text: &str) -> Result<SubmapRule, String> {
     Ok(SubmapRule::Metres(number(text.strip_suffix('m').unwrap_or(text))?))
 }
 
-/// Lets a map keep its submaps, if that is asked for or it does already.
-pub(crate) fn begin(map: &mut Mapper, rule: Option<SubmapRule>, source: &str) -> Result<()> {
-    if let Some(rule) = rule.or_else(|| map.submaps().map(|_| SubmapRule::Called)) {
-        map.keep_submaps(rule, source).context("--submaps (--set RECORD.NAME=VALUE changes a parameter)")?;
+/// Lets a map keep its submaps, if that is asked for or it does already; `places` are the file that it goes to and the one
+/// that it goes on with.
+pub(crate) fn begin(
+    map: &mut Map,
+    rule: Option<SubmapRule>,
+    source: &str,
+    places: Option<(&Path, Option<&Path>)>,
+) -> Result<()> {
+    const HINT: &str = "--submaps (--set RECORD.NAME=VALUE changes a parameter)";
+    match (map, places) {
+        (Map::Primitives(map), _) => {
+            if let Some(rule) = rule.or_else(|| map.submaps().map(|_| SubmapRule::Called)) {
+                map.keep_submaps(rule, source).context(HINT)?;
+            }
+        }
+        (Map::Budgeted(map), Some((out, onto))) => map.keep_submaps(rule, source, out, onto).context(HINT)?,
+        _ if rule.is_some() => bail!("--submaps keeps sums of E2-BKI; remove --method"),
+        _ => {}
     }
     Ok(())
 }
 
 /// Says which frame comes next. Its time is that of its file's name, as in folders whose files are named so.
-pub(crate) fn name_frame(map: &mut Mapper, frame: &LoadedFrame) -> Result<()> {
+pub(crate) fn name_frame(map: &mut Map, frame: &LoadedFrame) -> Result<()> {
     let time = Some(&frame.name).filter(|name| name.contains('.')).and_then(|name| name.parse::<f64>().ok());
-    if time.is_none() && map.submaps().is_some_and(|submaps| matches!(submaps.rule(), SubmapRule::Seconds(_))) {
+    let submaps = map.primitives().and_then(Mapper::submaps);
+    if time.is_none() && submaps.is_some_and(|submaps| matches!(submaps.rule(), SubmapRule::Seconds(_))) {
         bail!("--submaps in seconds needs frames that are named by their times; give metres (20) or frames (50f)");
     }
-    map.name_next_frame(frame.id, time);
+    match map {
+        Map::Primitives(map) => map.name_next_frame(frame.id, time),
+        Map::Budgeted(map) => map.name_next_frame(frame.id, time),
+        Map::Voxels(_) => {}
+    }
     Ok(())
 }
 

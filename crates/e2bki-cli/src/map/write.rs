@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use e2bki::SemanticMapper;
+use e2bki::{Mapper, SemanticMapper};
 use e2bki_store::{ExportOptions, Format};
 
 use super::method::Map;
@@ -29,14 +29,7 @@ pub(crate) fn can_go_on(path: &Path) -> bool {
 /// Writes the map: primitives of ours, voxels of the others. `sources` names the drives in it, once it was saved.
 pub(crate) fn write_map(map: &mut Map, path: &Path, sources: &mut Vec<String>) -> Result<()> {
     match map {
-        Map::Primitives(map) if is_ply(path) => {
-            e2bki_store::export(map, Format::Ply, path, &ExportOptions::default())?;
-            Ok(())
-        }
-        Map::Primitives(map) => {
-            *sources = e2bki_store::save_with(map, sources, path)?.sources;
-            Ok(())
-        }
+        Map::Primitives(map) => write_primitives(map, path, sources),
         Map::Budgeted(map) => {
             *sources = map.save(sources, path)?;
             Ok(())
@@ -44,6 +37,16 @@ pub(crate) fn write_map(map: &mut Map, path: &Path, sources: &mut Vec<String>) -
         Map::Voxels(map) if is_ply(path) => write_voxels(map.as_ref(), path),
         Map::Voxels(_) => bail!("{}: maps of this method are written as .ply only", path.display()),
     }
+}
+
+/// Writes a map of ours.
+pub(crate) fn write_primitives(map: &Mapper, path: &Path, sources: &mut Vec<String>) -> Result<()> {
+    if is_ply(path) {
+        e2bki_store::export(map, Format::Ply, path, &ExportOptions::default())?;
+    } else {
+        *sources = e2bki_store::save_with(map, sources, path)?.sources;
+    }
+    Ok(())
 }
 
 fn is_ply(path: &Path) -> bool {

@@ -92,6 +92,32 @@ fn submaps_are_listed_taken_out_corrected_and_trusted() {
 }
 
 #[test]
+fn a_memory_budget_changes_nothing_of_submaps() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let [whole, small, half, rest] = ["whole", "small", "half", "rest"].map(|name| at(&format!("{name}.e2bki")));
+    let submaps = ["--submaps", "2f", "--source", "monday"];
+    let budget = ["--memory", "40MB"];
+    map(&whole, "0..80", &submaps);
+    map(&small, "0..80", &[&submaps[..], &budget].concat());
+    // In two runs, the second of which goes on with the submaps of the first, into another file.
+    map(&half, "0..40", &[&submaps[..], &budget].concat());
+    map(&rest, "40..80", &[&submaps[..], &budget, &["--onto", name(&half)]].concat());
+    let bytes = |path: &Path| std::fs::read(path).unwrap();
+    for other in [&small, &rest] {
+        assert!(bytes(other) == bytes(&whole));
+        assert_eq!(listed(other), listed(&whole));
+        done(&["remove", name(other), "--submap", "1", "-o", name(other)]);
+    }
+    done(&["remove", name(&whole), "--submap", "1", "-o", name(&whole)]);
+    assert!(bytes(&small) == bytes(&whole) && bytes(&rest) == bytes(&whole));
+    // What was saved without submaps cannot have them under a budget.
+    map(&half, "0..20", &[]);
+    let onto = ["map", "sim:urban", "--frames", "20..30", "-o", name(&half), "--onto", name(&half), "--memory", "40MB"];
+    refused(&[&onto[..], &["--submaps", "2f"]].concat(), "keeps no submaps");
+}
+
+#[test]
 fn what_cannot_be_done_is_said_and_nothing_is_changed() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);

@@ -9,6 +9,7 @@ mod context;
 mod conv;
 mod dataset;
 mod disturb;
+mod dynamic;
 mod folds;
 mod leaderboard;
 mod levels;

@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use super::context::Context;
 use super::{
-    ablation, claims, classes, clustering, leaderboard, maps, parameters, parts, planning, readings, robustness, scale,
-    speed, tables, uncertainty, volume,
+    ablation, claims, classes, clustering, dynamic, leaderboard, maps, parameters, parts, planning, readings,
+    robustness, scale, speed, tables, uncertainty, volume,
 };
 
 /// An experiment.
@@ -57,5 +57,6 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         "ways planned on maps, against true obstacles; ground and traversability against the simulator's truth",
         planning::table,
     ),
+    experiment("table-dynamic", "what moved and what stayed, by free space", dynamic::table),
     experiment("figure-maps", "maps of all methods side by side, from above", maps::figure),
 ];

@@ -96,6 +96,7 @@ pub(crate) fn save_tiles(
     tiles: &[([i32; 2], u64)],
     read: impl Fn([i32; 2]) -> Result<Vec<PrimitiveState>> + Sync,
     path: &Path,
+    beside: Option<&Beside>,
 ) -> Result<Header> {
     // A crowded tile is several row groups: its number is that of the group in it.
     let groups: Vec<([i32; 2], usize)> = tiles
@@ -114,7 +115,12 @@ pub(crate) fn save_tiles(
         };
         header.sources = vec![name_of(groups.par_iter().map(hash_of).collect::<Result<_>>()?)];
     }
-    write_atomically(path, |out| write_map(out, path, &header, &groups, states_of))?;
+    let hash = write_atomically(path, |out| {
+        let hash = map_hash(&header, &write_map(out, path, &header, &groups, states_of)?);
+        beside.iter().try_for_each(|beside| beside.commit(hash))?;
+        Ok(hash)
+    })?;
+    beside.iter().for_each(|beside| beside.sweep(hash));
     Ok(header)
 }
 

@@ -8,18 +8,20 @@ use e2bki::PrimitiveState;
 use super::Folder;
 use crate::error::Result;
 use crate::file::{Header, MapFile};
+use crate::submaps::Beside;
 
 impl Folder {
     /// Packs the folder into one map file, some tiles at a time.
     pub fn pack(&self, out: impl AsRef<Path>) -> Result<()> {
-        self.pack_as(&self.header.sources, out).map(|_| ())
+        self.pack_as(&self.header.sources, out, None).map(|_| ())
     }
 
     /// The same under the names of these drives, or of its contents if there are none: as [`crate::save_with`] writes it.
-    pub(crate) fn pack_as(&self, sources: &[String], out: impl AsRef<Path>) -> Result<Header> {
+    /// With what its submaps added, if they are kept.
+    pub(crate) fn pack_as(&self, sources: &[String], out: impl AsRef<Path>, beside: Option<&Beside>) -> Result<Header> {
         let tiles: Vec<([i32; 2], u64)> = self.tiles.values().map(|entry| (entry.tile, entry.rows)).collect();
         let header = Header { sources: sources.to_vec(), ..self.whole_header()? };
-        crate::file::save_tiles(header, &tiles, |tile| self.read(tile), out.as_ref())
+        crate::file::save_tiles(header, &tiles, |tile| self.read(tile), out.as_ref(), beside)
     }
 
     /// Unpacks a map file into a new folder, some tiles at a time; `threads` are those of whoever goes on with it.

@@ -50,26 +50,12 @@ impl Beside {
         let folder = submaps_folder(path);
         std::fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
         let all: Vec<&Submap> = submaps.iter().collect();
-        let write = |submap: &&Submap| {
-            let bytes = encode(&submap.part(), submap.frames()).map_err(|what| Error::Submaps {
-                path: folder.clone(),
-                what: format!("submap {}: {what}", submap.id()),
-            })?;
-            let put = |bytes: &[u8], ending: &str| -> Result<String> {
-                let file = format!("{:06}-{:016x}.{ending}", submap.id(), hash(bytes));
-                let path = folder.join(&file);
-                if !path.is_file() {
-                    write_atomically(&path, |out| out.write_all(bytes).map_err(Error::io("write", &path)))?;
-                }
-                Ok(file)
-            };
-            let counters = Some(submap.free_space()).filter(|counters| counters.frames() > 0);
-            let free = counters.map(|counters| put(&wrap_free(&counters.to_bytes()), "free")).transpose()?;
-            Ok(Entry::new(submap, put(&bytes, "part")?, free))
-        };
-        let entries = all.par_iter().map(write).collect::<Result<Vec<Entry>>>()?;
-        let manifest = Manifest { version: VERSION, next_id: submaps.next_id(), submaps: entries };
-        Ok(Some(Self { folder, manifest }))
+        let entries = all.par_iter().map(|submap| write_one(&folder, submap)).collect::<Result<Vec<Entry>>>()?;
+        Ok(Some(Self::of_entries(folder, entries, submaps.next_id())))
+    }
+
+    pub(super) fn of_entries(folder: PathBuf, submaps: Vec<Entry>, next_id: u32) -> Self {
+        Self { folder, manifest: Manifest { version: VERSION, next_id, submaps } }
     }
 
     /// Writes the manifest: before the map is renamed into place.
@@ -94,6 +80,25 @@ impl Beside {
             }
         }
     }
+}
+
+/// Writes what a submap added, where it is not there already.
+pub(super) fn write_one(folder: &Path, submap: &Submap) -> Result<Entry> {
+    let bytes = encode(&submap.part(), submap.frames()).map_err(|what| Error::Submaps {
+        path: folder.to_path_buf(),
+        what: format!("submap {}: {what}", submap.id()),
+    })?;
+    let put = |bytes: &[u8], ending: &str| -> Result<String> {
+        let file = format!("{:06}-{:016x}.{ending}", submap.id(), hash(bytes));
+        let path = folder.join(&file);
+        if !path.is_file() {
+            write_atomically(&path, |out| out.write_all(bytes).map_err(Error::io("write", &path)))?;
+        }
+        Ok(file)
+    };
+    let counters = Some(submap.free_space()).filter(|counters| counters.frames() > 0);
+    let free = counters.map(|counters| put(&wrap_free(&counters.to_bytes()), "free")).transpose()?;
+    Ok(Entry::new(submap, put(&bytes, "part")?, free))
 }
 
 /// The manifest of an opened map, and its file.

@@ -22,7 +22,7 @@ pub(super) struct Manifest {
 }
 
 /// A submap in the manifest. Poses are the bits of their numbers, since they must come back to the bit.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) id: u32,
     pub(super) source: String,

@@ -15,7 +15,9 @@ mod columns;
 mod files;
 mod listing;
 mod part;
+mod spilled;
 
 pub(crate) use files::{Beside, has_submaps, map_hash, restore_if_kept};
 pub use files::{load_with_submaps, submaps_folder};
 pub use listing::{Listed, list_submaps};
+pub(crate) use spilled::Spilled;

@@ -4,7 +4,7 @@
 //! L_c = Σ_n ln(1 + b_n^c/u_n); adding is fusing, in any order. From L:
 //! u = 1/(1 + Σ_c expm1(L_c)), b^c = u·expm1(L_c), p^c = b^c + u/C. Nothing here divides by 1 − conflict.
 
-use crate::maths::{argmax, exp, ln, ln_of_normal};
+use crate::maths::{argmax, exp, exp_within, ln, ln_of_normal};
 
 /// Log-evidence is a multiple of this, so that sums are exact and order cannot matter.
 pub const LOG_EVIDENCE_QUANTUM: f64 = 1.0 / 4_294_967_296.0;
@@ -67,16 +67,18 @@ pub fn opinion_of(log_evidence: &[i64], factor: f64, probability: &mut [f32]) ->
     // Scaled by the largest term e^M, so that neither many points nor total conflict can overflow.
     let largest = factor * log_evidence_of(log_evidence[label]);
     let ignorance = exp(-largest);
-    let belief = |value: i64| if value > 0 { exp(factor * log_evidence_of(value) - largest) - ignorance } else { 0.0 };
+    // Where a class has no evidence, this is zero to the bit: the same exponential less itself.
+    let belief = |value: i64| {
+        let x = factor * log_evidence_of(value) - largest;
+        let term = exp_within(x.max(-745.0));
+        (if x < -745.0 { 0.0 } else { term }) - ignorance
+    };
     let mut total = ignorance;
     // Exponentials are what this costs: those of the first classes are kept for the second pass.
     let mut beliefs = [0.0; 32];
+    beliefs.iter_mut().zip(log_evidence).for_each(|(kept, value)| *kept = belief(*value));
     for (i, value) in log_evidence.iter().enumerate() {
-        let belief = belief(*value);
-        total += belief;
-        if let Some(kept) = beliefs.get_mut(i) {
-            *kept = belief;
-        }
+        total += beliefs.get(i).copied().unwrap_or_else(|| belief(*value));
     }
     let (share, per_total) = (ignorance / log_evidence.len() as f64, 1.0 / total);
     for (i, (p, value)) in probability.iter_mut().zip(log_evidence).enumerate() {

@@ -160,6 +160,13 @@ impl Submaps {
         }
     }
 
+    /// Takes out all but the one that still grows.
+    pub(super) fn take_finished(&mut self) -> Vec<Submap> {
+        let grows = !self.begin && matches!(self.all.last(), Some(Submap { added: Added::Growing(_), .. }));
+        let finished = self.all.len() - usize::from(grows);
+        self.all.drain(..finished).collect()
+    }
+
     /// Takes submaps over under new ids.
     pub(super) fn append(&mut self, submaps: impl IntoIterator<Item = Submap>) {
         self.close();

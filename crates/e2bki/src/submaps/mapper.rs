@@ -94,6 +94,12 @@ impl Mapper {
         Ok(())
     }
 
+    /// Takes what finished submaps added out of memory, to be kept elsewhere. The map stays as it is, but does not know them
+    /// any more: to take them out of it or to move them, it must be given them back ([`Self::restore_submaps`]).
+    pub fn take_finished_submaps(&mut self) -> Vec<Submap> {
+        self.submaps.as_mut().map_or_else(Vec::new, |submaps| submaps.take_finished())
+    }
+
     /// Says the number in the drive and the time (seconds) of the next frame that is inserted, by which corrected poses
     /// are found. Frames are counted where it is not said.
     pub fn name_next_frame(&mut self, number: u64, time: Option<f64>) {

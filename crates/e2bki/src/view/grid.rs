@@ -165,7 +165,7 @@ impl LiveGrid {
     /// All blocks, or those in which views can differ after changes, the emptied ones too; in ascending order.
     pub(crate) fn changed(&self, changes: &Changes) -> Vec<LiveBlock> {
         let keys = if changes.everything { self.keys() } else { self.lattice.blocks_of(changes) };
-        keys.into_iter().map(|key| LiveBlock { key: key.0, voxels: self.of_block(key).collect() }).collect()
+        keys.into_par_iter().map(|key| LiveBlock { key: key.0, voxels: self.of_block(key).collect() }).collect()
     }
 
     pub(crate) fn byte_size(&self) -> usize {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use e2bki::Pose;
 use e2bki_bag::messages::Stamped;
-use e2bki_bag::{Bag, Track, Transforms, Unknown};
+use e2bki_bag::{BEYOND_S, Bag, Track, Transforms, Unknown};
 
-use super::survey::{BEYOND_S, Survey};
+use super::survey::Survey;
 use super::topics::{self, POSES};
 use crate::error::{Error, Result};
 use crate::files;

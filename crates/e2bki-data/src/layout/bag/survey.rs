@@ -4,13 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use e2bki_bag::messages::{self, CameraInfo, Cloud, Stamped};
-use e2bki_bag::{Bag, Entry, Transforms};
+use e2bki_bag::{BEYOND_S, Bag, Entry, Transforms};
 
 use super::topics::{self, CAMERA_INFO, Chosen, LABEL_INFO, ODOMETRY, OLD_TF, PATH, TF};
 use crate::error::Result;
-
-/// How far beyond the first and last transform a scan may lie, seconds.
-pub(super) const BEYOND_S: f64 = 0.1;
 
 /// A message with the time of its header.
 #[derive(Debug, Clone)]

@@ -3,13 +3,13 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use crate::Result;
-use crate::drive::record;
+use anyhow::Result;
+
+use super::drive::Recorded;
 
 /// Writes a drive into a folder.
-pub(crate) fn write(seed: u64, folder: &Path) -> Result<()> {
+pub(super) fn write(recorded: &Recorded, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)?;
-    let recorded = record(seed)?;
     for (number, frame) in recorded.frames.iter().enumerate() {
         let mut file = std::io::BufWriter::new(std::fs::File::create(folder.join(format!("{number:04}.bin")))?);
         for i in 0..frame.points.len() {

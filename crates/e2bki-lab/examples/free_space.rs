@@ -1,15 +1,17 @@
-//! What a frame costs: time by part, and memory.
+//! What a frame of free space costs: time by part, and memory.
+//!
+//!     cargo run --release -p e2bki-lab --example free_space -- hdl-64e SCAN.bin …
 
 use std::time::Instant;
 
 use e2bki::Pose;
 use e2bki::free::{Counters, RangeImage, Sensor, Settings, Sight, estimate};
 
-use crate::Result;
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// Reads scans of x, y, z, intensity as f32 and prints the mean times of counting them. With one thread
 /// (`RAYON_NUM_THREADS=1`) on a machine that does nothing else the wall time is the CPU time.
-pub(crate) fn print(sensor: &str, scans: &[String]) -> Result<()> {
+fn print(sensor: &str, scans: &[String]) -> Result<()> {
     let settings = Settings::default();
     let mut counters = Counters::default();
     let (mut image_ms, mut sight_ms, mut add_ms, mut frames, mut points_seen) = (0.0, 0.0, 0.0, 0.0, 0);
@@ -58,4 +60,12 @@ pub(crate) fn print(sensor: &str, scans: &[String]) -> Result<()> {
         counters.frames()
     );
     Ok(())
+}
+
+fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.split_first() {
+        Some((sensor, scans)) if !scans.is_empty() => print(sensor, scans),
+        _ => Err("say SENSOR SCAN…, for instance hdl-64e 000000.bin".into()),
+    }
 }

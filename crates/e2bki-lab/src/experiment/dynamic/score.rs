@@ -1,12 +1,12 @@
-//! The table: static and dynamic accuracy of points and voxels, thin things lost, space known to be free, static returns
+//! Scores: static and dynamic accuracy of points and voxels, thin things lost, space known to be free, static returns
 //! of other frames called free.
 
 use std::collections::{BTreeMap, HashMap};
 
+use anyhow::Result;
 use e2bki::free::{Counters, KAPPA_MOVABLE, KAPPA_STATIC, Settings, Sight, State, cube_of};
 
-use crate::Result;
-use crate::drive::{Frame, Recorded, record, with_fewer_beams, with_noise};
+use super::drive::{Frame, Recorded};
 
 const MOVABLE: [&str; 3] = ["car", "truck", "person"];
 const THIN: [&str; 3] = ["pole", "sign/light", "fence"];
@@ -42,7 +42,9 @@ fn kappa(recorded: &Recorded, label: u8) -> f64 {
     if recorded.is(label, &MOVABLE) { KAPPA_MOVABLE } else { KAPPA_STATIC }
 }
 
-fn accuracy(recorded: &Recorded, settings: &Settings) -> Result<[f64; 7]> {
+/// Of points, then of voxels: static accuracy, dynamic accuracy and the root of their product, percent; then the percentage
+/// of points on thin things that are called gone.
+pub(super) fn accuracy(recorded: &Recorded, settings: &Settings) -> Result<[f64; 7]> {
     let counters = count(recorded, recorded.frames.iter(), settings)?;
     let [mut still, mut moved, mut thin] = [Share::default(); 3];
     // Points, moving points and points called gone of every cube.
@@ -76,7 +78,7 @@ fn accuracy(recorded: &Recorded, settings: &Settings) -> Result<[f64; 7]> {
 
 /// Share of empty space 0.5 to 2 m above ground and within 20 m that the even frames know to be free, by the beams of the
 /// odd ones; and the share of static returns of the odd ones that are called free.
-fn coverage(recorded: &Recorded, settings: &Settings) -> Result<[f64; 2]> {
+pub(super) fn coverage(recorded: &Recorded, settings: &Settings) -> Result<[f64; 2]> {
     let counters = count(recorded, recorded.frames.iter().step_by(2), settings)?;
     // The usual label of every cube, and the height of the ground.
     let mut labels: HashMap<[i32; 3], BTreeMap<u8, u32>> = HashMap::new();
@@ -118,46 +120,4 @@ fn coverage(recorded: &Recorded, settings: &Settings) -> Result<[f64; 2]> {
         }
     }
     Ok([free.percent(), wrong.percent()])
-}
-
-fn show(name: &str, a: [f64; 7], c: [f64; 2]) {
-    println!(
-        "{name:<28} points SA/DA/AA {:.2}/{:.2}/{:.2} | voxels {:.2}/{:.2}/{:.2} | thin lost {:.2} % | known free {:.1} % | static called free {:.3} %",
-        a[0], a[1], a[2], a[3], a[4], a[5], a[6], c[0], c[1]
-    );
-}
-
-/// Accuracies of a drive, and shares of the space around it.
-type Row = ([f64; 7], [f64; 2]);
-
-/// Prints a line per condition and seed, and means.
-pub(crate) fn print(seeds: &[u64]) -> Result<()> {
-    let far = Settings { max_range_m: 50.0, ..Settings::default() };
-    let tolerant = Settings { pose_error_deg: 0.1, ..far };
-    let mut means: BTreeMap<&str, Vec<Row>> = BTreeMap::new();
-    for seed in seeds {
-        let mut row = |name: &'static str, recorded: &Recorded, settings: &Settings| -> Result<()> {
-            let near = Settings { max_range_m: 30.0, ..*settings };
-            let (a, c) = (accuracy(recorded, settings)?, coverage(recorded, &near)?);
-            show(&format!("{seed} {name}"), a, c);
-            means.entry(name).or_default().push((a, c));
-            Ok(())
-        };
-        let mut recorded = record(*seed)?;
-        row("clean", &recorded, &far)?;
-        row("clean, θ 0.1°", &recorded, &tolerant)?;
-        with_noise(&mut recorded, 0.05, 0.2)?;
-        row("pose noise", &recorded, &far)?;
-        row("pose noise, θ 0.1°", &recorded, &tolerant)?;
-        let mut recorded = record(*seed)?;
-        with_fewer_beams(&mut recorded, 4)?;
-        row("16 beams", &recorded, &far)?;
-    }
-    for (name, rows) in &means {
-        let mean = |value: &dyn Fn(&Row) -> f64| rows.iter().map(value).sum::<f64>() / rows.len() as f64;
-        let a = std::array::from_fn(|i| mean(&|row| row.0[i]));
-        let c = std::array::from_fn(|i| mean(&|row| row.1[i]));
-        show(&format!("mean {name}"), a, c);
-    }
-    Ok(())
 }

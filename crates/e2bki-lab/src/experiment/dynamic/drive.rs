@@ -1,56 +1,53 @@
-//! The drives: 60 frames of 512 columns, with a network's labels, and what may be wrong with them.
+//! The drives, with a network's labels, and what may be wrong with them.
 
+use anyhow::Result;
 use e2bki::Pose;
 use e2bki::free::Sensor;
+use e2bki::random::Rng;
 use e2bki_sim::{Drive, DriveOptions, ErrorModel, Sensor as Simulated, WorldKind};
 
-use crate::Result;
-
-pub(crate) const FRAMES: usize = 60;
-pub(crate) const COLUMNS: usize = 512;
-
 /// One frame: all returns.
-pub(crate) struct Frame {
-    pub(crate) points: Vec<[f32; 3]>,
-    pub(crate) truth: Vec<u8>,
-    pub(crate) label: Vec<u8>,
-    pub(crate) moving: Vec<bool>,
-    pub(crate) pose: Pose,
-    pub(crate) true_pose: Pose,
+pub(super) struct Frame {
+    pub(super) points: Vec<[f32; 3]>,
+    pub(super) truth: Vec<u8>,
+    pub(super) label: Vec<u8>,
+    pub(super) moving: Vec<bool>,
+    pub(super) pose: Pose,
+    pub(super) true_pose: Pose,
 }
 
 impl Frame {
-    pub(crate) fn world(&self, i: usize) -> [f64; 3] {
+    pub(super) fn world(&self, i: usize) -> [f64; 3] {
         self.pose.apply(self.points[i].map(f64::from))
     }
 
-    pub(crate) fn range(&self, i: usize) -> f64 {
+    pub(super) fn range(&self, i: usize) -> f64 {
         let [x, y, z] = self.points[i].map(f64::from);
         (x * x + y * y + z * z).sqrt()
     }
 }
 
 /// Names of the classes, frames and sensor of a drive.
-pub(crate) struct Recorded {
-    pub(crate) names: Vec<&'static str>,
-    pub(crate) frames: Vec<Frame>,
-    pub(crate) sensor: Sensor,
+pub(super) struct Recorded {
+    pub(super) names: Vec<&'static str>,
+    pub(super) frames: Vec<Frame>,
+    pub(super) sensor: Sensor,
 }
 
 impl Recorded {
-    pub(crate) fn is(&self, label: u8, names: &[&str]) -> bool {
+    pub(super) fn is(&self, label: u8, names: &[&str]) -> bool {
         self.names.get(usize::from(label)).is_some_and(|name| names.contains(name))
     }
 }
 
 /// Drives through a simulated town.
-pub(crate) fn record(seed: u64) -> Result<Recorded> {
+pub(super) fn record(seed: u64, frames: usize, columns: usize) -> Result<Recorded> {
     let mut options = DriveOptions::new(WorldKind::Urban, seed, Simulated::Hdl64e);
-    options.columns = Some(COLUMNS);
+    options.columns = Some(columns);
     let drive = Drive::new(options)?;
     let errors = ErrorModel::for_drive(&drive, 0.3)?;
     let classes = drive.classes().len();
-    let frames = (0..FRAMES)
+    let frames = (0..frames)
         .map(|index| {
             let frame = drive.frame(index);
             let evidence = errors.evidence(&frame);
@@ -59,23 +56,15 @@ pub(crate) fn record(seed: u64) -> Result<Recorded> {
             Ok(Frame { points: frame.points, truth: frame.labels, label, moving: frame.moving, pose, true_pose: pose })
         })
         .collect::<Result<Vec<_>>>()?;
-    let sensor = Sensor::named("hdl-64e")?.with_columns(COLUMNS)?;
+    let sensor = Sensor::named("hdl-64e")?.with_columns(columns)?;
     Ok(Recorded { names: drive.classes().iter().map(|class| class.name).collect(), frames, sensor })
 }
 
 /// The same drive with poses that are wrong by so much, every frame by itself.
-pub(crate) fn with_noise(recorded: &mut Recorded, metres: f64, degrees: f64) -> Result<()> {
-    let mut state = 1_u64;
-    let mut normal = || -> f64 {
-        // The sum of twelve uniform numbers.
-        (0..12)
-            .map(|_| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                (state >> 11) as f64 / (1_u64 << 53) as f64
-            })
-            .sum::<f64>()
-            - 6.0
-    };
+pub(super) fn with_noise(recorded: &mut Recorded, metres: f64, degrees: f64) -> Result<()> {
+    let mut random = Rng::new(1);
+    // The sum of twelve uniform numbers.
+    let mut normal = || (0..12).map(|_| random.uniform()).sum::<f64>() - 6.0;
     for frame in &mut recorded.frames {
         let [a, b, c]: [f64; 3] = std::array::from_fn(|_| degrees.to_radians() * normal());
         let turn = Pose::new([[1.0, -c, b], [c, 1.0, -a], [-b, a, 1.0]], [0.0; 3])?;
@@ -86,7 +75,7 @@ pub(crate) fn with_noise(recorded: &mut Recorded, metres: f64, degrees: f64) -> 
 }
 
 /// The same drive seen by every `step`-th beam.
-pub(crate) fn with_fewer_beams(recorded: &mut Recorded, step: usize) -> Result<()> {
+pub(super) fn with_fewer_beams(recorded: &mut Recorded, step: usize) -> Result<()> {
     let beams: Vec<f64> = recorded.sensor.elevations().iter().map(|e| f64::from(*e).to_degrees()).collect();
     for frame in &mut recorded.frames {
         let keep: Vec<bool> = (0..frame.points.len())
@@ -106,6 +95,6 @@ pub(crate) fn with_fewer_beams(recorded: &mut Recorded, step: usize) -> Result<(
         frame.moving.retain(|_| *kept.next().unwrap_or(&false));
     }
     let fewer: Vec<f64> = beams.into_iter().step_by(step).collect();
-    recorded.sensor = Sensor::new(&fewer, COLUMNS)?;
+    recorded.sensor = Sensor::new(&fewer, recorded.sensor.columns())?;
     Ok(())
 }

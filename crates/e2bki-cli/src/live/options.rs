@@ -1,0 +1,218 @@
+//! The options of `e2bki live`.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use e2bki::Config;
+use e2bki_data::Remap;
+use e2bki_live::dds::{ConnectionOptions, MOST_DOMAINS, Rmw};
+use e2bki_live::{Kind, NodeOptions, PoseSource};
+use e2bki_store::WriteLock;
+
+use crate::config::Parameters;
+use crate::map::budget::parse_bytes;
+use crate::map::write;
+use crate::view::ServeArguments;
+
+/// Map what a running robot sees: a ROS 2 node without ROS
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    e2bki live --points /ouster/points --tf map --classes urban11 --out street.e2bki\n  \
+    e2bki live --points /points --odom /odom --classes /label_info --domain 7 --memory 2GB --out street.e2bki\n  \
+    e2bki live --points /points --classes offroad7 --loopback --use-sim-time --rate 5 --view\n  \
+    e2bki live --points /points --classes urban11 --onto street.e2bki --out street.e2bki\n  \
+    ros2 service call /e2bki/save std_srvs/srv/Trigger\n\n\
+    Clouds need a field `label`, `class` or `semantic`. Each is mapped when transforms or odometry reach its time; who is too\n\
+    slow drops the oldest, and everything that is left out is counted on /diagnostics.\n\n\
+    Topics: /map/voxels_updates (what changed), /map/voxels (all of it, for late joiners), /map/occupancy, /map/label_info,\n\
+    /diagnostics. Services: /e2bki/save, /e2bki/reset. Ctrl-C and SIGTERM save the map and end.\n\n\
+    DDS listens on all addresses of the computer, also with --network and --loopback: these say where it sends and what it\n\
+    announces.")]
+pub(crate) struct Options {
+    /// Topic of the clouds (sensor_msgs/PointCloud2)
+    #[arg(long, value_name = "TOPIC")]
+    pub(super) points: String,
+    /// Poses from odometry (nav_msgs/Odometry); transforms connect its frame with that of the clouds
+    #[arg(long, value_name = "TOPIC", conflicts_with = "tf")]
+    odom: Option<String>,
+    /// Poses from transforms to this frame, which is that of the map
+    #[arg(long, value_name = "FRAME", default_value = "map")]
+    tf: String,
+    /// Classes: offroad7, urban11, urban11-strict, semantickitti19, a TOML file, or a topic of vision_msgs/LabelInfo
+    #[arg(long, value_name = "NAME|FILE|TOPIC")]
+    pub(super) classes: String,
+    /// Label ids of the clouds: rellis3d, kitti360, semantickitti, cityscapes, classes [default: classes, or what the topic
+    /// says]
+    #[arg(long, value_name = "NAME")]
+    pub(super) semantic_ids: Option<String>,
+    /// Domain of ROS 2 [default: ROS_DOMAIN_ID, or 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=i64::from(MOST_DOMAINS)))]
+    domain: Option<u16>,
+    /// Use only the network with this address of the computer (may be repeated) [default: all]
+    #[arg(long, value_name = "IP")]
+    network: Vec<IpAddr>,
+    /// Use only this computer
+    #[arg(long, conflicts_with = "network")]
+    loopback: bool,
+    /// Name of the node
+    #[arg(long, value_name = "NAME", default_value = "e2bki")]
+    name: String,
+    /// What topics of the map begin with
+    #[arg(long, value_name = "TOPIC", default_value = "/map")]
+    prefix: String,
+    /// Middleware of those who call services: rmw_fastrtps_cpp or rmw_cyclonedds_cpp [default: RMW_IMPLEMENTATION, or the first]
+    #[arg(long, value_name = "NAME")]
+    rmw: Option<Rmw>,
+    /// Follow the clock of a simulation (/clock, rosgraph_msgs/Clock)
+    #[arg(long)]
+    pub(super) use_sim_time: bool,
+    /// Map file to write at the end: .e2bki to continue with, .ply for viewers
+    #[arg(short, long, value_name = "MAP")]
+    pub(super) out: Option<PathBuf>,
+    /// Continue a saved map, with its own parameters
+    #[arg(long, value_name = "MAP.e2bki")]
+    pub(super) onto: Option<PathBuf>,
+    /// Also save the map every so many seconds
+    #[arg(long, value_name = "S", requires = "out")]
+    save_every: Option<f64>,
+    /// Keep at most this much of the map in memory, as in 500MB or 2GiB; the rest waits in a folder beside MAP
+    #[arg(long, value_name = "SIZE", requires = "out", value_parser = parse_bytes)]
+    pub(super) memory: Option<usize>,
+    /// Updates per second
+    #[arg(long, value_name = "HZ", default_value_t = 2.0)]
+    rate: f64,
+    /// Send voxels again when their class changes, or p or u by more than this
+    #[arg(long, value_name = "SHARE", default_value_t = 0.02)]
+    tolerance: f64,
+    /// Publish the whole map for late joiners every so many seconds
+    #[arg(long, value_name = "S", default_value_t = 10.0)]
+    whole_every: f64,
+    /// Side of the occupancy grid around the robot, metres
+    #[arg(long, value_name = "M", default_value_t = 60.0)]
+    window: f64,
+    /// Scans that may wait; a further one drops the oldest
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_least_one)]
+    pub(super) queue: usize,
+    /// Longest time that a scan waits for late transforms, seconds
+    #[arg(long, value_name = "S", default_value_t = 0.5)]
+    wait: f64,
+    /// Do not undo the motion during a scan
+    #[arg(long)]
+    no_deskew: bool,
+    /// Stop after so many seconds
+    #[arg(long, value_name = "S")]
+    pub(super) seconds: Option<f64>,
+    /// Drop points farther than this from the sensor, metres
+    #[arg(long, value_name = "M")]
+    max_range: Option<f64>,
+    /// Voxel size, metres
+    #[arg(long, value_name = "M")]
+    resolution: Option<f64>,
+    /// Show the map in the browser too
+    #[arg(long)]
+    pub(super) view: bool,
+    #[command(flatten)]
+    pub(super) serve: ServeArguments,
+    #[command(flatten)]
+    parameters: Parameters,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| (1..=10_000).contains(n)).ok_or_else(|| "a number from 1 to 10000".to_string())
+}
+
+impl Options {
+    pub(super) fn config(&self) -> Result<Config> {
+        for (name, value, least, most) in [
+            ("--rate", self.rate, 0.01, 100.0),
+            ("--whole-every", self.whole_every, 0.1, 1e6),
+            ("--window", self.window, 1.0, 1000.0),
+            ("--tolerance", self.tolerance, 0.0, 1.0),
+            ("--wait", self.wait, 0.0, 60.0),
+            ("--save-every", self.save_every.unwrap_or(1.0), 1.0, 1e6),
+            ("--seconds", self.seconds.unwrap_or(1.0), 0.0, 1e9),
+        ] {
+            if !(least..=most).contains(&value) {
+                bail!("{name} {value} is not from {least} to {most}");
+            }
+        }
+        if self.onto.is_some() && (self.parameters.any() || self.max_range.is_some() || self.resolution.is_some()) {
+            bail!("--onto continues a map with its own parameters; remove the others");
+        }
+        let mut config = self.parameters.read()?;
+        for (key, value) in [("input.max_range", self.max_range), ("views.resolution", self.resolution)] {
+            if let Some(value) = value {
+                config.set_text(key, &value.to_string())?;
+            }
+        }
+        if !config.views.live_voxels {
+            bail!("updates are made of the live voxels: leave views.live_voxels at true");
+        }
+        Ok(config)
+    }
+
+    /// Whether the classes come from a topic.
+    pub(super) fn classes_are_told(&self) -> bool {
+        self.classes.starts_with('/') && !std::path::Path::new(&self.classes).is_file()
+    }
+
+    /// That the map can be written, and by nobody else.
+    pub(super) fn check_out(&self) -> Result<Option<WriteLock>> {
+        let Some(path) = &self.out else { return Ok(None) };
+        write::check(path, self.memory.is_some())?;
+        Ok(Some(WriteLock::of_file(path)?))
+    }
+
+    pub(super) fn poses(&self) -> PoseSource {
+        match &self.odom {
+            Some(_) => PoseSource::Odometry,
+            None => PoseSource::Tf(self.tf.trim_start_matches('/').into()),
+        }
+    }
+
+    pub(super) fn connection(&self) -> Result<ConnectionOptions> {
+        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let domain = match (self.domain, set("ROS_DOMAIN_ID")) {
+            (Some(domain), _) => domain,
+            (None, Some(text)) => text.parse().with_context(|| format!("ROS_DOMAIN_ID is `{text}`"))?,
+            (None, None) => 0,
+        };
+        let rmw = match (self.rmw, set("RMW_IMPLEMENTATION")) {
+            (Some(rmw), _) => rmw,
+            // One that we do not know calls no services of ours.
+            (None, Some(text)) => text.parse().unwrap_or(Rmw::FastRtps),
+            (None, None) => Rmw::FastRtps,
+        };
+        let mut topics = vec![(Kind::Cloud, self.points.clone())];
+        topics.extend(self.odom.clone().map(|topic| (Kind::Odometry, topic)));
+        topics.extend([(Kind::Transforms, "/tf".to_string()), (Kind::FixedTransforms, "/tf_static".to_string())]);
+        if self.use_sim_time {
+            topics.push((Kind::Clock, "/clock".into()));
+        }
+        if self.classes_are_told() {
+            topics.push((Kind::LabelInfo, self.classes.clone()));
+        }
+        let networks = if self.loopback { vec![IpAddr::V4(Ipv4Addr::LOCALHOST)] } else { self.network.clone() };
+        let prefix = self.prefix.trim_matches('/');
+        let prefix = if prefix.is_empty() { String::new() } else { format!("/{prefix}") };
+        Ok(ConnectionOptions { domain, networks, name: self.name.clone(), topics, prefix, rmw })
+    }
+
+    pub(super) fn node(&self, remap: Remap, costs: Vec<u8>) -> NodeOptions {
+        NodeOptions {
+            name: self.name.clone(),
+            wait: Duration::from_secs_f64(self.wait),
+            deskew: !self.no_deskew,
+            remap,
+            costs,
+            tolerance: self.tolerance,
+            every: Duration::from_secs_f64(1.0 / self.rate),
+            whole_every: Duration::from_secs_f64(self.whole_every),
+            window_m: self.window,
+            save_every: self.save_every.map(Duration::from_secs_f64),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The network: DDS as ROS 2 speaks it, by ros2-client, without ROS.
+//!
+//! RustDDS listens on all addresses of the computer, whatever networks it is restricted to: the restriction concerns what it
+//! announces and where it sends. A firewall is what keeps others out.
+
+mod publications;
+mod raw;
+mod services;
+mod subscriptions;
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use ros2_client::{Context, NodeName, NodeOptions};
+use rustdds::DomainParticipantBuilder;
+
+use crate::error::{Error, Result};
+use crate::inputs::{Inputs, Kind};
+use crate::node::Request;
+use crate::outlet::{Outlet, Output};
+use publications::Publications;
+use services::Services;
+use subscriptions::Subscriptions;
+
+pub use services::Rmw;
+
+/// Largest number of a domain: its ports are numbers of UDP.
+pub const MOST_DOMAINS: u16 = 232;
+
+/// Buffers that sockets ask for, bytes; the system may give less.
+const BUFFER_BYTES: usize = 8 << 20;
+
+/// Requests that may wait for the mapper.
+const WAITING_REQUESTS: usize = 16;
+
+/// What a connection is told.
+#[derive(Debug, Clone)]
+pub struct ConnectionOptions {
+    /// Number of the domain.
+    pub domain: u16,
+    /// Addresses of the networks to use; all where none is named.
+    pub networks: Vec<IpAddr>,
+    /// Name of the node.
+    pub name: String,
+    /// Topics to listen to.
+    pub topics: Vec<(Kind, String)>,
+    /// What topics of the map begin with.
+    pub prefix: String,
+    /// Whose services are to be understood.
+    pub rmw: Rmw,
+}
+
+/// A node in a domain of DDS. Dropping it ends its threads.
+pub struct Connection {
+    publications: Publications,
+    stop: Arc<AtomicBool>,
+    listener: Option<JoinHandle<()>>,
+    notes: Arc<Mutex<Vec<String>>>,
+    requests: Receiver<Request>,
+}
+
+fn refused(what: &str) -> impl Fn(&dyn std::fmt::Display) -> Error + '_ {
+    move |error| Error::Network(format!("{what}: {error}"))
+}
+
+impl Connection {
+    /// Joins a domain and listens for `inputs`. Topics need not exist yet.
+    pub fn open(options: &ConnectionOptions, inputs: Arc<Inputs>) -> Result<Self> {
+        if options.domain > MOST_DOMAINS {
+            return Err(Error::Network(format!("there is no domain {}; 0 to {MOST_DOMAINS}", options.domain)));
+        }
+        let mut builder = DomainParticipantBuilder::new(options.domain)
+            .socket_receive_buffer_size(BUFFER_BYTES)
+            .socket_send_buffer_size(BUFFER_BYTES);
+        if !options.networks.is_empty() {
+            builder = builder.with_only_networks(options.networks.iter().copied());
+        }
+        let joined = format!("cannot join domain {}", options.domain);
+        let participant = builder.build().map_err(|e| refused(&joined)(&e))?;
+        let context = Context::from_domain_participant(participant.clone()).map_err(|e| refused(&joined)(&e))?;
+        let name = NodeName::new("/", &options.name)
+            .map_err(|e| Error::Network(format!("`{}` is no name of a node: {e}", options.name)))?;
+        // Its parameter services do not understand all middlewares, and its idea of /clock is wrong: we have our own.
+        let plain = NodeOptions::new().enable_rosout(false).start_parameter_services(false);
+        let mut node =
+            context.new_node(name, plain).map_err(|e| Error::Network(format!("cannot make a node: {e:?}")))?;
+        let publications = Publications::start(&mut node, &options.prefix)?;
+        let (sender, requests) = sync_channel(WAITING_REQUESTS);
+        let services = Services::new(&mut node, &options.name, options.rmw, sender)?;
+        let notes: Arc<Mutex<Vec<String>>> = Arc::default();
+        let stop = Arc::new(AtomicBool::new(false));
+        let subscriptions = Subscriptions::new(node, participant, &options.topics, inputs, Arc::clone(&notes))?;
+        let thread = std::thread::Builder::new().name("e2bki-listen".into());
+        let stopped = Arc::clone(&stop);
+        let listener = thread.spawn(move || subscriptions.listen(services, &stopped));
+        let listener = Some(listener.map_err(|e| refused("cannot start a thread")(&e))?);
+        Ok(Self { publications, stop, listener, notes, requests })
+    }
+
+    /// What is to be said since the last time: topics that were found or are missing.
+    pub fn notes(&self) -> Vec<String> {
+        std::mem::take(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What others ask for.
+    pub fn requests(&self) -> &Receiver<Request> {
+        &self.requests
+    }
+
+    /// Messages that found no room and were never sent, and those that the network refused.
+    pub fn lost(&self) -> u64 {
+        self.publications.lost()
+    }
+}
+
+impl Outlet for Connection {
+    fn waiting(&self) -> usize {
+        self.publications.waiting()
+    }
+
+    fn send(&self, output: Output, message: Vec<u8>) {
+        self.publications.send(output, message);
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.publications.finish();
+        self.stop.store(true, Ordering::SeqCst);
+        if let Some(listener) = self.listener.take() {
+            drop(listener.join());
+        }
+    }
+}

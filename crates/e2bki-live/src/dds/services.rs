@@ -1,0 +1,151 @@
+//! Services that others call: save and reset, both `std_srvs/Trigger`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+
+use ros2_client::qos::History;
+use ros2_client::{Message, Name, Node, QosProfile, RmwRequestId, Server, ServiceMapping, ServiceTypeName};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::{Error, Result};
+use crate::node::{Command, Request};
+
+/// Whose services are to be understood: middlewares wrap requests in ways of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rmw {
+    /// `rmw_fastrtps_cpp`, which ROS 2 has by default, and `rmw_connextdds`.
+    FastRtps,
+    /// `rmw_cyclonedds_cpp`.
+    Cyclone,
+}
+
+impl FromStr for Rmw {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text.trim_start_matches("rmw_").trim_end_matches("_cpp") {
+            "fastrtps" | "fastdds" | "fastrtps_dynamic" | "connextdds" => Ok(Self::FastRtps),
+            "cyclonedds" | "cyclone" => Ok(Self::Cyclone),
+            other => Err(format!("`{other}` is not known; rmw_fastrtps_cpp or rmw_cyclonedds_cpp")),
+        }
+    }
+}
+
+/// A request without fields: a byte on the wire, which some leave out.
+#[derive(Debug, Clone, Copy)]
+struct Empty;
+
+impl Serialize for Empty {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_u8(0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Empty {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Anything;
+        impl<'de> Visitor<'de> for Anything {
+            type Value = Empty;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("nothing")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> std::result::Result<Empty, A::Error> {
+                all.next_element::<u8>().ok();
+                Ok(Empty)
+            }
+        }
+        deserializer.deserialize_tuple(1, Anything)
+    }
+}
+
+impl Message for Empty {}
+
+/// The answer of `std_srvs/Trigger`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Answer {
+    success: bool,
+    message: String,
+}
+
+impl Message for Answer {}
+
+struct Open {
+    /// Number of the server.
+    server: usize,
+    id: RmwRequestId,
+    answered: Receiver<(bool, String)>,
+}
+
+pub(super) struct Services {
+    servers: Vec<(Command, Server<Empty, Answer>)>,
+    /// Requests that the mapper has not answered yet.
+    open: Vec<Open>,
+    mapper: SyncSender<Request>,
+}
+
+impl Services {
+    pub(super) fn new(node: &mut Node, name: &str, rmw: Rmw, mapper: SyncSender<Request>) -> Result<Self> {
+        let mapping = match rmw {
+            Rmw::FastRtps => ServiceMapping::Enhanced,
+            Rmw::Cyclone => ServiceMapping::Cyclone,
+        };
+        let qos = QosProfile::publisher_default().history(History::KeepLast { depth: 10 });
+        let mut servers = Vec::new();
+        for (command, base) in [(Command::Save, "save"), (Command::Reset, "reset")] {
+            let refused =
+                |error: &dyn fmt::Display| Error::Network(format!("cannot offer the service /{name}/{base}: {error}"));
+            let full = Name::new(&format!("/{name}"), base).map_err(|e| refused(&e))?;
+            let kind = ServiceTypeName::new("std_srvs", "Trigger");
+            let server = node.create_server(mapping, &full, &kind, qos.clone(), qos.clone());
+            servers.push((command, server.map_err(|e| refused(&e))?));
+        }
+        Ok(Self { servers, open: Vec::new(), mapper })
+    }
+
+    /// Passes requests on to the mapper, and answers back.
+    pub(super) fn answer(&mut self) {
+        for (number, (command, server)) in self.servers.iter().enumerate() {
+            while let Ok(Some((id, Empty))) = server.receive_request() {
+                let (answer, answered) = sync_channel(1);
+                if self.mapper.try_send(Request { command: *command, answer }).is_ok() {
+                    self.open.push(Open { server: number, id, answered });
+                } else {
+                    reply(server, id, (false, "too many requests wait".into()));
+                }
+            }
+        }
+        let servers = &self.servers;
+        self.open.retain(|open| {
+            let answer = match open.answered.try_recv() {
+                Ok(answer) => answer,
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => (false, "the mapper has stopped".into()),
+            };
+            if let Some((_, server)) = servers.get(open.server) {
+                reply(server, open.id, answer);
+            }
+            false
+        });
+    }
+}
+
+fn reply(server: &Server<Empty, Answer>, id: RmwRequestId, (success, message): (bool, String)) {
+    // Who asked may have gone away.
+    server.send_response(id, Answer { success, message }).ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn middlewares_are_known_by_their_names_in_ros() {
+        assert_eq!("rmw_fastrtps_cpp".parse(), Ok(Rmw::FastRtps));
+        assert_eq!("rmw_cyclonedds_cpp".parse(), Ok(Rmw::Cyclone));
+        assert!("rmw_zenoh_cpp".parse::<Rmw>().unwrap_err().contains("zenoh"));
+    }
+}

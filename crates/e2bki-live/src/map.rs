@@ -1,0 +1,56 @@
+//! The map that is built, wherever it is kept.
+
+use e2bki::{Changes, Frame, FrameReport, Mapper};
+
+use crate::error::{Error, Result};
+
+/// A map that scans go into.
+pub trait LiveMap {
+    /// Adds a frame.
+    fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport>;
+
+    /// The part of it in memory.
+    fn mapper(&self) -> &Mapper;
+
+    /// What changed since this was last asked.
+    fn changes(&mut self) -> Changes;
+
+    /// Whether parts of it may be elsewhere: what is not in memory is not gone.
+    fn is_rolling(&self) -> bool {
+        false
+    }
+
+    /// Saves it; returns what was done, in words.
+    fn save(&mut self) -> Result<String>;
+
+    /// Begins anew with an empty map.
+    fn reset(&mut self) -> Result<()>;
+}
+
+/// A map in memory that is saved nowhere.
+impl LiveMap for (Mapper, u64) {
+    fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
+        self.0.insert(frame).map_err(Error::map)
+    }
+
+    fn mapper(&self) -> &Mapper {
+        &self.0
+    }
+
+    fn changes(&mut self) -> Changes {
+        let changes = self.0.changes_since(self.1);
+        self.1 = changes.number;
+        self.0.forget_changes(self.1);
+        changes
+    }
+
+    fn save(&mut self) -> Result<String> {
+        Err(Error::map("there is no file to save the map to"))
+    }
+
+    fn reset(&mut self) -> Result<()> {
+        self.0 = Mapper::new(self.0.classes().clone(), self.0.config().clone()).map_err(Error::map)?;
+        self.1 = 0;
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! What goes out, and to whom: a network, or a test.
+
+/// What a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Output {
+    /// Voxels that changed (`PointCloud2`).
+    Updates,
+    /// All voxels that are kept, in messages that follow each other (`PointCloud2`); late joiners get them.
+    Voxels,
+    /// The robot's surroundings from above (`OccupancyGrid`); late joiners get the last one.
+    Occupancy,
+    /// Names of the classes (`LabelInfo`); late joiners get it.
+    LabelInfo,
+    /// How the node is doing (`DiagnosticArray`).
+    Diagnostics,
+    /// Where the map's own frame is (`TFMessage`); late joiners get it.
+    FixedTransforms,
+}
+
+impl Output {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Updates, Self::Voxels, Self::Occupancy, Self::LabelInfo, Self::Diagnostics, Self::FixedTransforms];
+
+    /// Name of its topic, below a prefix such as `/map` where it belongs to the map.
+    pub fn topic(self, prefix: &str) -> String {
+        match self {
+            Self::Updates => format!("{prefix}/voxels_updates"),
+            Self::Voxels => format!("{prefix}/voxels"),
+            Self::Occupancy => format!("{prefix}/occupancy"),
+            Self::LabelInfo => format!("{prefix}/label_info"),
+            Self::Diagnostics => "/diagnostics".into(),
+            Self::FixedTransforms => "/tf_static".into(),
+        }
+    }
+
+    /// Package and name of its type.
+    pub fn kind(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Updates | Self::Voxels => ("sensor_msgs", "PointCloud2"),
+            Self::Occupancy => ("nav_msgs", "OccupancyGrid"),
+            Self::LabelInfo => ("vision_msgs", "LabelInfo"),
+            Self::Diagnostics => ("diagnostic_msgs", "DiagnosticArray"),
+            Self::FixedTransforms => ("tf2_msgs", "TFMessage"),
+        }
+    }
+
+    /// How many of the last messages late joiners get; 0 for none.
+    pub fn latched(self) -> usize {
+        match self {
+            Self::Updates | Self::Diagnostics => 0,
+            Self::Voxels => crate::picture::MOST_PIECES,
+            Self::Occupancy | Self::LabelInfo | Self::FixedTransforms => 1,
+        }
+    }
+}
+
+/// Takes messages, CDR with its header of four bytes, without making the mapper wait.
+pub trait Outlet {
+    /// Messages that have not gone out yet.
+    fn waiting(&self) -> usize;
+
+    /// Sends a message.
+    fn send(&self, output: Output, message: Vec<u8>);
+}

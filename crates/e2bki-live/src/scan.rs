@@ -1,0 +1,81 @@
+//! A scan as it came, and as the mapper takes it.
+
+use e2bki::{Frame, Pose, Semantics};
+use e2bki_bag::messages::{Cloud, CloudFields};
+use e2bki_bag::wire::{Read, Wire};
+use e2bki_data::camera::{TimedMotion, shifted};
+use e2bki_data::{ReadCounts, Remap, returns_of};
+
+/// A cloud that waits for its pose.
+#[derive(Debug, Clone)]
+pub struct Scan {
+    /// Its time, nanoseconds.
+    pub stamp: u64,
+    /// Frame of its points.
+    pub frame: String,
+    /// When it came, by [`Clock::ticks`](crate::Clock::ticks).
+    pub arrived: u64,
+    /// When its last point was measured, nanoseconds.
+    pub end: u64,
+    fields: CloudFields,
+}
+
+/// Points of a scan with their classes, as the mapper takes them.
+#[derive(Debug, Clone)]
+pub struct Points {
+    points: Vec<[f32; 3]>,
+    labels: Vec<u32>,
+    world_from_sensor: Pose,
+    /// What was left out of the cloud.
+    pub counts: ReadCounts,
+}
+
+impl Scan {
+    /// Reads a `PointCloud2`.
+    pub fn read(message: &[u8], arrived: u64) -> Read<Self> {
+        let cloud = Cloud::read(Wire::Cdr, message)?;
+        let fields = cloud.decode()?;
+        let last = fields.times.iter().flatten().fold(0.0_f32, |last, time| last.max(*time));
+        let (stamp, frame) = (cloud.header.stamp, cloud.header.frame.to_string());
+        Ok(Self { stamp, frame, arrived, end: shifted(stamp, f64::from(last)), fields })
+    }
+
+    /// Whether its points have labels.
+    pub fn is_labelled(&self) -> bool {
+        self.fields.labels.is_some()
+    }
+
+    /// Whether its points have times that differ.
+    pub fn is_timed(&self) -> bool {
+        self.fields.times.is_some()
+    }
+
+    /// The motion during the scan, by the sensor's pose at any time; nothing where points have no times or poses do not
+    /// cover them.
+    pub fn motion(&self, world_from_sensor: &Pose, pose: impl Fn(u64) -> Option<Pose>) -> Option<TimedMotion> {
+        TimedMotion::of_points(self.fields.times.as_deref()?, self.stamp, world_from_sensor, pose)
+    }
+
+    /// The returns with their classes, the motion of the sensor undone.
+    pub fn points(self, world_from_sensor: Pose, motion: Option<&TimedMotion>, remap: &Remap) -> Points {
+        let fields = self.fields;
+        let mut counts = ReadCounts::default();
+        let (points, slots) = match (motion, &fields.times) {
+            (Some(motion), Some(times)) => {
+                returns_of(&fields.points, &mut counts, |slot, point| motion.apply(point, times[slot]))
+            }
+            _ => returns_of(&fields.points, &mut counts, |_, point| point),
+        };
+        let ids = fields.labels.unwrap_or_default();
+        let labels = slots.iter().map(|slot| ids.get(*slot as usize).map_or(e2bki_data::VOID, |id| remap.class(*id)));
+        Points { labels: labels.collect(), points, world_from_sensor, counts }
+    }
+}
+
+impl Points {
+    /// Lent to the mapper.
+    pub fn frame(&self) -> Frame<'_> {
+        let (points, semantics) = (&self.points, Semantics::Labels(&self.labels));
+        Frame { points, semantics, world_from_sensor: self.world_from_sensor }
+    }
+}

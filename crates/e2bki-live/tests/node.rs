@@ -1,0 +1,259 @@
+//! A node without a network: messages in, messages out, and the same map as from a recording of the messages.
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::Path;
+    use std::sync::Mutex;
+    use std::sync::mpsc::{Receiver, sync_channel};
+    use std::time::Duration;
+
+    use e2bki::{Config, Mapper, Pose, PrimitiveState};
+    use e2bki_bag::messages::{Cloud, Number, TransformMessage};
+    use e2bki_bag::wire::{Reader, Wire};
+    use e2bki_bag::{BagWriter, Schema, compose, schemas};
+    use e2bki_data::{ClassTable, Dataset, OpenOptions};
+    use e2bki_live::{
+        Clock, Command, Inputs, Kind, Left, LiveMap, MOST_BYTES, Node, NodeOptions, Outlet, Output, PoseSource, Request,
+    };
+
+    const S: u64 = 1_000_000_000;
+    const START: u64 = 1_700_000_000 * S;
+    const CLASSES: &str = "offroad7";
+
+    /// Keeps what is sent.
+    #[derive(Default)]
+    struct Kept {
+        sent: Mutex<Vec<(Output, Vec<u8>)>>,
+        busy: usize,
+    }
+
+    impl Outlet for Kept {
+        fn waiting(&self) -> usize {
+            self.busy
+        }
+
+        fn send(&self, output: Output, message: Vec<u8>) {
+            self.sent.lock().unwrap().push((output, message));
+        }
+    }
+
+    impl Kept {
+        fn of(&self, wanted: Output) -> Vec<Vec<u8>> {
+            let sent = self.sent.lock().unwrap();
+            sent.iter().filter(|(output, _)| *output == wanted).map(|(_, message)| message.clone()).collect()
+        }
+    }
+
+    fn tf(stamp: u64, parent: &str, child: &str, x: f64, yaw: f64) -> Vec<u8> {
+        let (s, c) = yaw.sin_cos();
+        let pose = Pose::new([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], [x, 0.2 * x, 0.0]).unwrap();
+        compose::transforms(&[TransformMessage { stamp, parent: parent.into(), child: child.into(), pose }])
+    }
+
+    /// A scan of 100 ms: ground and walls, some slots without a return.
+    fn cloud(k: u64, stamp: u64) -> Vec<u8> {
+        let fields =
+            [("x", Number::F32), ("y", Number::F32), ("z", Number::F32), ("t", Number::U32), ("label", Number::U16)];
+        let mut data = Vec::new();
+        let count = 3000_u64;
+        for i in 0..count {
+            let angle = std::f64::consts::TAU * i as f64 / count as f64;
+            let range = 3.0 + 5.0 * (((i * 7919 + k * 31) % 997) as f64 / 997.0);
+            let point = [range * angle.cos(), range * angle.sin(), if i % 5 == 0 { 0.5 } else { -1.0 }];
+            let point = if i % 101 == 0 { [f64::NAN; 3] } else { point };
+            point.iter().for_each(|v| data.extend((*v as f32).to_le_bytes()));
+            data.extend((((i * 100_000_000) / count) as u32).to_le_bytes());
+            data.extend((if i % 17 == 0 { u16::MAX } else { (i % 3) as u16 }).to_le_bytes());
+        }
+        compose::cloud(stamp, "lidar", &fields, count as usize, &data)
+    }
+
+    /// All messages of a drive in the order in which they are sent: transforms at 20 Hz a little after the scans.
+    fn drive(scans: u64) -> Vec<(Kind, u64, Vec<u8>)> {
+        let mut all = vec![(Kind::FixedTransforms, START, tf(START, "base", "lidar", 0.3, 0.1))];
+        for k in 0..=2 * scans + 2 {
+            let stamp = START + k * S / 20;
+            let x = 0.15 * k as f64;
+            all.push((Kind::Transforms, stamp + S / 50, tf(stamp, "odom", "base", x, 0.02 * k as f64)));
+            all.push((Kind::Transforms, stamp + S / 50, tf(stamp, "map", "odom", 0.001 * k as f64, 0.0)));
+        }
+        for k in 0..scans {
+            let stamp = START + k * S / 10 + 7_000_000;
+            all.push((Kind::Cloud, stamp, cloud(k, stamp)));
+        }
+        all.sort_by_key(|(kind, time, _)| (*time, *kind));
+        all
+    }
+
+    fn options() -> NodeOptions {
+        NodeOptions {
+            name: "e2bki".into(),
+            wait: Duration::from_secs(60),
+            deskew: true,
+            remap: ClassTable::open(CLASSES).unwrap().remap("classes").unwrap(),
+            costs: vec![10; 7],
+            tolerance: 0.0,
+            every: Duration::ZERO,
+            whole_every: Duration::ZERO,
+            window_m: 20.0,
+            save_every: None,
+        }
+    }
+
+    fn empty() -> (Mapper, u64) {
+        (Mapper::new(ClassTable::open(CLASSES).unwrap().classes().clone(), Config::default()).unwrap(), 0)
+    }
+
+    fn states(map: &Mapper) -> Vec<PrimitiveState> {
+        // Ids are ages in this process: what a map holds does not depend on them.
+        map.primitives().map(|primitive| PrimitiveState { id: 0, ..primitive.state() }).collect()
+    }
+
+    fn nobody() -> Receiver<Request> {
+        sync_channel(1).1
+    }
+
+    fn recorded(messages: &[(Kind, u64, Vec<u8>)], path: &Path) -> Mapper {
+        let mut bag = BagWriter::create(path).unwrap();
+        for (kind, time, message) in messages {
+            let (topic, schema): (&str, Schema) = match kind {
+                Kind::Cloud => ("/points", schemas::POINT_CLOUD),
+                Kind::Transforms => ("/tf", schemas::TRANSFORMS),
+                _ => ("/tf_static", schemas::TRANSFORMS),
+            };
+            bag.write(topic, schema, false, *time, message).unwrap();
+        }
+        bag.finish().unwrap();
+        let options = OpenOptions { classes: Some(ClassTable::open(CLASSES).unwrap()), ..OpenOptions::default() };
+        let dataset = Dataset::open(path, &options).unwrap();
+        let (mut map, _) = empty();
+        for index in 0..dataset.len() {
+            map.insert(&dataset.load(index).unwrap().frame()).unwrap();
+        }
+        map
+    }
+
+    #[test]
+    fn the_map_is_that_of_a_recording_of_the_same_messages() {
+        let messages = drive(12);
+        let folder = tempfile::tempdir().unwrap();
+        let offline = recorded(&messages, &folder.path().join("drive.mcap"));
+        let inputs = Inputs::new(PoseSource::Tf("map".into()), 10, Clock::new(false));
+        let (outlet, mut map) = (Kept::default(), empty());
+        let mut node = Node::new(&inputs, &outlet, options());
+        for (kind, _, message) in &messages {
+            inputs.take(*kind, message);
+            while node.step(&mut map, &nobody()) {}
+        }
+        node.finish(&mut map);
+        assert_eq!((node.account.mapped, node.account.late, node.account.lost()), (12, 0, 0));
+        assert!(states(&map.0) == states(&offline));
+        assert!(map.0.len() > 1000);
+
+        // Who heard all updates knows the voxels, and so does who joins at the end.
+        let heard = |messages: Vec<Vec<u8>>| {
+            let mut known = BTreeMap::new();
+            for message in &messages {
+                assert!(message.len() <= MOST_BYTES);
+                let cloud = Cloud::read(Wire::Cdr, message).unwrap();
+                let [x, y, z, class, p] = ["x", "y", "z", "class", "p"]
+                    .map(|name| cloud.column(cloud.field(&[name]).unwrap()).collect::<Vec<_>>());
+                for i in 0..cloud.len() {
+                    let place = [x[i], y[i], z[i]].map(|v| (v as f32).to_bits());
+                    if class[i] == 65535.0 {
+                        known.remove(&place);
+                    } else {
+                        known.insert(place, (class[i] as usize, p[i] as f32));
+                    }
+                }
+            }
+            known
+        };
+        let voxels = offline.voxels(0.2).unwrap();
+        let expected: BTreeMap<_, _> = (voxels.centers.iter().zip(voxels.beliefs.iter()))
+            .map(|(center, belief)| {
+                (center.map(|v| (v as f32).to_bits()), (belief.label().unwrap(), belief.confidence() as f32))
+            })
+            .collect();
+        let updates = heard(outlet.of(Output::Updates));
+        assert_eq!(updates.len(), expected.len());
+        let close = |(place, (class, p)): (&[u32; 3], &(usize, f32))| {
+            let (expected_class, expected_p) = expected[place];
+            *class == expected_class && (p - expected_p).abs() < 1e-3
+        };
+        assert!(updates.iter().all(close));
+        // Of pictures of the whole only the last counts: voxels may have gone since.
+        let stamp = |message: &Vec<u8>| Cloud::read(Wire::Cdr, message).unwrap().header.stamp;
+        let mut whole = outlet.of(Output::Voxels);
+        let last = stamp(whole.last().unwrap());
+        whole.retain(|message| stamp(message) == last);
+        assert!(heard(whole) == updates);
+
+        // The grid from above has the costs of the map's own view in its middle.
+        let grids = outlet.of(Output::Occupancy);
+        let mut grid = Reader::new(Wire::Cdr, grids.last().unwrap()).unwrap();
+        grid.i32().unwrap();
+        grid.u32().unwrap();
+        assert_eq!(grid.text().unwrap(), "map");
+        assert_eq!(outlet.of(Output::LabelInfo).len(), 1);
+    }
+
+    #[test]
+    fn scans_without_pose_or_labels_are_left_out_with_a_reason_and_late_transforms_are_counted() {
+        let inputs = Inputs::new(PoseSource::Tf("map".into()), 3, Clock::new(false));
+        let (outlet, mut map) = (Kept::default(), empty());
+        let mut node = Node::new(&inputs, &outlet, NodeOptions { wait: Duration::ZERO, ..options() });
+        inputs.take(Kind::Cloud, &cloud(0, START));
+        assert!(node.step(&mut map, &nobody()));
+        let (count, reason) = &node.account.left[&Left::NoPose];
+        assert!(*count == 1 && reason.contains("`map`"), "{reason}");
+        // A transform up to a tenth of a second before is taken where none comes after it.
+        inputs.take(Kind::FixedTransforms, &tf(START, "base", "lidar", 0.3, 0.1));
+        inputs.take(Kind::Transforms, &tf(START, "map", "base", 0.3, 0.1));
+        inputs.take(Kind::Cloud, &cloud(0, START + S / 20));
+        assert!(node.step(&mut map, &nobody()));
+        assert_eq!((node.account.mapped, node.account.late), (1, 2));
+        let bare = compose::cloud(START, "lidar", &["x", "y", "z"].map(|n| (n, Number::F32)), 1, &[0; 12]);
+        inputs.take(Kind::Cloud, &bare);
+        assert!(node.step(&mut map, &nobody()));
+        assert_eq!(node.account.left[&Left::NoLabels].0, 1);
+        // More scans than may wait.
+        for k in 0..5 {
+            inputs.take(Kind::Cloud, &cloud(k, START));
+        }
+        node.finish(&mut map);
+        assert_eq!((node.account.received, node.account.dropped, node.account.mapped), (8, 2, 4));
+        node.tell_status(&map);
+        assert_eq!(outlet.of(Output::Diagnostics).len(), 1);
+    }
+
+    #[test]
+    fn a_busy_network_puts_updates_off_and_loses_nothing() {
+        let inputs = Inputs::new(PoseSource::Tf("map".into()), 10, Clock::new(false));
+        let (busy, free, mut map) = (Kept { busy: 100, ..Kept::default() }, Kept::default(), empty());
+        inputs.take(Kind::Transforms, &tf(START, "map", "lidar", 0.0, 0.0));
+        inputs.take(Kind::Transforms, &tf(START + S, "map", "lidar", 0.0, 0.0));
+        inputs.take(Kind::Cloud, &cloud(0, START));
+        let mut node = Node::new(&inputs, &busy, options());
+        assert!(node.step(&mut map, &nobody()));
+        assert_eq!((node.account.postponed, busy.of(Output::Updates).len()), (1, 0));
+        let changes = map.changes();
+        assert!(!changes.is_empty() && map.changes().is_empty());
+        // Asked to: an empty map, and late joiners learn of nothing that was.
+        let mut node = Node::new(&inputs, &free, options());
+        inputs.take(Kind::Cloud, &cloud(1, START));
+        assert!(node.step(&mut map, &nobody()));
+        assert!(!free.of(Output::Updates).is_empty());
+        let (requests, asked) = sync_channel(2);
+        let (answer, answers) = sync_channel(2);
+        for command in [Command::Reset, Command::Save] {
+            requests.send(Request { command, answer: answer.clone() }).unwrap();
+        }
+        node.step(&mut map, &asked);
+        assert_eq!(answers.recv().unwrap(), (true, "the map is empty".into()));
+        assert!(!answers.recv().unwrap().0, "there is no file");
+        assert!(map.0.is_empty());
+        assert_eq!(Cloud::read(Wire::Cdr, free.of(Output::Voxels).last().unwrap()).unwrap().len(), 0);
+    }
+}
