@@ -66,7 +66,8 @@ impl PyBaseline {
             .ok_or_else(|| Failure::value(format!("unknown method `{method}`; known: {known}")))?;
         let (classes, config) = (class_set(classes)?, config_or_default(config));
         threads::check_number(config.run.threads)?;
-        let options = BuildOptions { bev, thinning: thinning.map(|(points, cell)| Thinning { points, cell }) };
+        let thinning = thinning.map(|(points, cell)| Thinning { points, cell });
+        let options = BuildOptions { bev, thinning, context: false };
         let map: Box<dyn SemanticMapper> = match (kernels, baseline) {
             (None, _) => baseline.build_with(classes.clone(), &config, options)?,
             (Some(kernels), Baseline::ConvBki) => {

@@ -41,7 +41,8 @@ impl VoxelMapper {
         };
         let grid = |planar| Grid::new(Lattice { resolution: config.views.resolution, planar, shift: rule.shift() });
         let (solid, planar) = (grid(false), options.bev.then(|| grid(true)));
-        Ok(Self { classes, config: plain(config), options, rule, solid, planar, pool })
+        let config = if options.context { config.clone() } else { plain(config) };
+        Ok(Self { classes, config, options, rule, solid, planar, pool })
     }
 
     pub(crate) fn classes(&self) -> &ClassSet {

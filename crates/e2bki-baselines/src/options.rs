@@ -7,6 +7,9 @@ pub struct BuildOptions {
     pub bev: bool,
     /// Use only some of the points of a frame.
     pub thinning: Option<Thinning>,
+    /// Give every point the context of the scan that the configuration has for E2-BKI (neighbours, class trust), for a
+    /// comparison on even terms. Without it every point is taken at its word, as these methods do.
+    pub context: bool,
 }
 
 /// At most so many points per cubic cell and frame; the first ones in the frame's order stay.

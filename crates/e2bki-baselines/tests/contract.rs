@@ -9,7 +9,7 @@ use e2bki::{Config, Error, Frame, Pose, Semantics};
 use e2bki_baselines::{Baseline, BuildOptions, ConvBki, ConvKernels, Thinning};
 
 const CLASSES: usize = 5;
-const BEV: BuildOptions = BuildOptions { bev: true, thinning: None };
+const BEV: BuildOptions = BuildOptions { bev: true, thinning: None, context: false };
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
@@ -104,7 +104,7 @@ fn options_that_cannot_work_say_what_would() {
     assert!(Baseline::Ebs.build(classes(2), &wide).is_err() && Baseline::SCsm.build(classes(2), &wide).is_ok());
     assert!(Baseline::SCsm.build(classes(2), &Config::default().with(|c| c.kernel.prior = -1.0)).is_err());
     for thinning in [Thinning { points: 0, cell: 0.4 }, Thinning { points: 1, cell: f64::NAN }] {
-        let options = BuildOptions { bev: false, thinning: Some(thinning) };
+        let options = BuildOptions { thinning: Some(thinning), ..BuildOptions::default() };
         assert!(Baseline::SBki.build_with(classes(2), &Config::default(), options).is_err());
     }
     assert!(ConvBki::with_kernels(classes(3), &Config::default(), ConvKernels::initial(2)).is_err());
@@ -117,7 +117,7 @@ fn options_that_cannot_work_say_what_would() {
 fn gate_and_thinning_leave_out_what_they_should() {
     let cloud = Cloud::random(8, 1000, CLASSES, [0.0; 3]);
     let insert = |baseline: Baseline, config: &Config, thinning| {
-        let options = BuildOptions { bev: false, thinning };
+        let options = BuildOptions { thinning, ..BuildOptions::default() };
         let mut map = baseline.build_with(classes(CLASSES), config, options).unwrap();
         map.insert(&cloud.frame()).unwrap()
     };
@@ -143,4 +143,25 @@ fn gate_and_thinning_leave_out_what_they_should() {
     }
     let expected: usize = cells.values().map(|n| n.min(&2)).sum();
     assert_eq!(insert(Baseline::SBki, &config, Some(Thinning { points: 2, cell: 0.4 })).clusters, expected);
+}
+
+#[test]
+fn context_is_for_whoever_asks_for_it() {
+    let cloud = Cloud::random(8, 1000, CLASSES, [0.0; 3]);
+    let voxels = |config: &Config, context| {
+        let options = BuildOptions { context, ..BuildOptions::default() };
+        let mut map = Baseline::SBki.build_with(classes(CLASSES), config, options).unwrap();
+        map.insert(&cloud.frame()).unwrap();
+        map.voxels().unwrap()
+    };
+    let with = Config::default();
+    let without = with.clone().with(|c| {
+        c.input.context = 0.0;
+        c.input.class_trust = 0.0;
+    });
+    assert!(with.input.context > 0.0);
+    // Left out unless asked for, and then what the configuration says.
+    assert!(voxels(&with, false) == voxels(&without, false));
+    assert!(voxels(&without, true) == voxels(&without, false));
+    assert!(voxels(&with, true) != voxels(&with, false));
 }

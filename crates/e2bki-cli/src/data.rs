@@ -58,6 +58,7 @@ impl DataArguments {
             bail!("--occlusion takes a number of pixels, 1 or more");
         }
         Ok(OpenOptions {
+            only_with_truth: false,
             format: self.format.as_deref().map(str::parse).transpose()?,
             sequence: self.sequence.clone(),
             split: self.split.as_deref().map(str::parse).transpose()?,

@@ -12,32 +12,103 @@ use crate::OpenSource;
 /// Source of the semantics where none is given: label files that a network wrote.
 pub(crate) const PREDICTIONS: &str = "labels:predictions";
 
-/// Points farther away are left out, metres.
+/// Points of full scans farther away are left out, metres.
 const MAX_RANGE_M: f32 = 50.0;
+
+/// Which points of a folder are used, and whose labels are the truth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Eye {
+    /// Full scans within 50 m; labels of points where there are some, else of pixels.
+    #[default]
+    Scan,
+    /// The paper's: points in the camera's view, labels of pixels, frames that have both semantics and labels.
+    Camera,
+}
+
+impl Eye {
+    /// What experiments take of a layout unless told otherwise.
+    pub(crate) fn usual(format: Format) -> Self {
+        if matches!(format, Format::Rellis3d | Format::Kitti360) { Self::Camera } else { Self::Scan }
+    }
+}
 
 /// A dataset folder whose frames are read one at a time.
 pub(crate) struct Recording {
     folder: PathBuf,
     dataset: Dataset,
+    eye: Eye,
+    notes: Vec<String>,
 }
 
 impl Recording {
-    /// Opens a folder with the semantics of a source, and ground truth where there is some. True labels are mapped only
-    /// where the source names them.
+    /// Opens full scans of a folder with the semantics of a source, and ground truth where there is some. True labels are
+    /// mapped only where the source names them.
     pub(crate) fn open(folder: &Path, semantics: &str, open_source: OpenSource) -> Result<Self> {
+        Self::open_sequence(folder, None, semantics, Eye::Scan, open_source)
+    }
+
+    /// The same for one sequence of it, through one eye.
+    pub(crate) fn open_sequence(
+        folder: &Path,
+        sequence: Option<&str>,
+        semantics: &str,
+        eye: Eye,
+        open_source: OpenSource,
+    ) -> Result<Self> {
         let (source, network) = open_source(semantics)?;
-        let ground_truth = GroundTruth::Auto;
-        let options = OpenOptions { semantics: source, network, ground_truth, ..OpenOptions::default() };
-        let bare = OpenOptions { semantics: SemanticsSource::Nothing, ..OpenOptions::default() };
-        match Dataset::open(folder, &options) {
-            Ok(dataset) => Ok(Self { folder: folder.into(), dataset }),
-            Err(error) if Dataset::open(folder, &bare).is_ok() => bail!(
+        let sequence = sequence.map(String::from);
+        let bare =
+            OpenOptions { semantics: SemanticsSource::Nothing, sequence: sequence.clone(), ..OpenOptions::default() };
+        let options = |ground_truth, only_with_truth| OpenOptions {
+            semantics: source.clone(),
+            network: network.clone(),
+            sequence: sequence.clone(),
+            ground_truth,
+            only_with_truth,
+            only_in_image: eye == Eye::Camera,
+            ..OpenOptions::default()
+        };
+        let named = |error: e2bki_data::Error| match Dataset::open(folder, &bare) {
+            Ok(_) => anyhow::anyhow!(
                 "{} cannot be mapped with --semantics {semantics}: {error}\n  name another source with --semantics, as in \
                  `e2bki map`; `--semantics ground-truth` maps the true labels",
                 folder.display()
             ),
-            Err(error) => Err(error.into()),
+            Err(_) => error.into(),
+        };
+        let open = |truth, only| Dataset::open(folder, &options(truth, only)).map_err(named);
+        let mut notes = Vec::new();
+        let dataset = match eye {
+            Eye::Scan => open(GroundTruth::Auto, false)?,
+            Eye::Camera if open(GroundTruth::Pixels, false)?.has_truth() => open(GroundTruth::Pixels, true)?,
+            Eye::Camera if open(GroundTruth::Points, false)?.has_truth() => {
+                notes.push("There are no labels of pixels: labels of points are the truth.".into());
+                open(GroundTruth::Points, true)?
+            }
+            Eye::Camera => open(GroundTruth::Off, false)?,
+        };
+        notes.extend(dataset.notes().iter().map(|note| format!("{}: {note}.", folder.display())));
+        let skipped = dataset.skipped();
+        for (frames, what) in
+            [(&skipped.without_semantics, "semantics of the source"), (&skipped.without_truth, "ground truth")]
+        {
+            if !frames.is_empty() {
+                notes.push(format!("{} frames have no {what} and are left out.", frames.len()));
+            }
         }
+        Ok(Self { folder: folder.into(), dataset, eye, notes })
+    }
+
+    /// Sequences of a folder, and its layout.
+    pub(crate) fn sequences(folder: &Path) -> Result<(Format, Vec<String>)> {
+        let bare = OpenOptions { semantics: SemanticsSource::Nothing, ..OpenOptions::default() };
+        let dataset = Dataset::open(folder, &bare)?;
+        Ok((dataset.format(), dataset.sequences().to_vec()))
+    }
+
+    /// What was assumed or left out on the way.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Layout of the folder.
@@ -56,12 +127,17 @@ impl Recording {
     /// Numbers of points of the first and the last frame: another dataset in the same folder is noticed.
     pub(crate) fn identity(&self) -> Result<String> {
         let points = |index: usize| Ok::<usize, anyhow::Error>(self.dataset.load(index)?.points.len());
-        Ok(format!("{} {} {}", self.len(), points(0)?, points(self.len().saturating_sub(1))?))
+        let sequence = self.dataset.sequence();
+        let last = self.len().saturating_sub(1);
+        Ok(format!("{sequence} {:?} {} {} {}", self.eye, self.len(), points(0)?, points(last)?))
     }
 
-    /// A frame: points within 50 m.
+    /// A frame: the points in the camera's view, or those of the scan within 50 m.
     pub(crate) fn frame(&self, index: usize) -> Result<LabelledFrame> {
         let all = labelled(self.dataset.load(index)?, &self.folder)?;
+        if self.eye == Eye::Camera {
+            return Ok(all);
+        }
         let near = |i: usize| all.points[i].iter().map(|v| v * v).sum::<f32>() < MAX_RANGE_M * MAX_RANGE_M;
         Ok(all.filtered(self.classes().len(), near))
     }

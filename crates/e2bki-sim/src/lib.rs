@@ -33,11 +33,11 @@ mod write;
 
 pub use classes::{ClassInfo, VOID, class_of, classes};
 pub use drive::{
-    CameraKind, Drift, Drive, DriveOptions, FRAME_S, Noise, Place, Rig, RouteKind, SimFrame, Split, Standard,
-    StandardDrive, Trajectory,
+    CameraKind, Drift, Drive, DriveOptions, FRAME_S, Generation, Noise, Place, Rig, RouteKind, SimFrame, Split,
+    Standard, StandardDrive, Trajectory,
 };
 pub use error::Error;
 pub use segmentation::{Bin, ErrorModel, Look, Reliability, plot_reliability, reliability};
-pub use sensor::{Lighting, Sensor, SimImage};
+pub use sensor::{Lighting, Returns, Sensor, SimImage};
 pub use world::{Season, WorldKind, WorldProfile};
 pub use write::{Format, Sequence, SimulateOptions, Summary, simulate};

@@ -4,7 +4,8 @@
 #[cfg(test)]
 mod tests {
     use e2bki_sim::{
-        Drive, DriveOptions, Lighting, Noise, Season, Sensor, SimFrame, SimImage, Split, Standard, VOID, WorldKind,
+        Drive, DriveOptions, Generation, Lighting, Noise, Season, Sensor, SimFrame, SimImage, Split, Standard, VOID,
+        WorldKind,
     };
 
     fn options(kind: WorldKind, seed: u64) -> DriveOptions {
@@ -85,6 +86,39 @@ mod tests {
                     assert!(!classes[k] || seen[k], "{standard:?} {split:?}: no {}", class.name);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn matched_drives_come_back_and_see_less_far_and_first_ones_are_as_they_were() {
+        for standard in [Standard::RellisLike, Standard::OffroadLike, Standard::KittiLike] {
+            let of = |generation| standard.drives_of(generation, Split::Test)[0];
+            let (first, matched) = (of(Generation::First), of(Generation::Matched));
+            assert_eq!(first, standard.drives(Split::Test)[0]);
+            let written = serde_json::to_string(&first.options).unwrap();
+            assert!(!written.contains("returns") && !written.contains("frame_s"), "{written}");
+            assert_eq!(serde_json::from_str::<DriveOptions>(&written).unwrap(), first.options);
+            let again = serde_json::to_string(&matched.options).unwrap();
+            assert_eq!(serde_json::from_str::<DriveOptions>(&again).unwrap(), matched.options);
+
+            let drive = |mut options: DriveOptions| {
+                options.columns = Some(256);
+                Drive::new(options).unwrap()
+            };
+            let (before, now) = (drive(first.options), drive(matched.options));
+            let place = |index: usize| now.true_pose(index).translation;
+            let way: f64 = (1..matched.frames).map(|i| (place(i) - place(i - 1)).length()).sum();
+            assert!(way > 300.0, "{standard:?}: {way} m");
+            // Somewhere on the second half it is within a lane's width of where it was on the first.
+            let half = matched.frames / 2;
+            let near = |i: usize| (0..half).any(|j| i - j > 200 && (place(i) - place(j)).length() < 4.0);
+            assert!((half..matched.frames).any(near), "{standard:?} never comes back");
+            let far = |drive: &Drive| {
+                let points: Vec<[f32; 3]> = (0..5).flat_map(|i| drive.frame(40 * i).points).collect();
+                let beyond = points.iter().filter(|p| p.iter().map(|v| v * v).sum::<f32>() > 900.0);
+                beyond.count() as f64 / points.len() as f64
+            };
+            assert!(far(&now) < far(&before), "{standard:?}: {} before, {} now", far(&before), far(&now));
         }
     }
 

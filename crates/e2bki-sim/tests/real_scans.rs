@@ -5,7 +5,7 @@
 mod tests {
     use std::fs;
 
-    use e2bki_sim::{Drive, Split, Standard};
+    use e2bki_sim::{Drive, Generation, Split, Standard};
 
     fn real_ranges(path: &str) -> Option<Vec<f32>> {
         let bytes = fs::read(e2bki_testdata::real(path)?).unwrap();
@@ -30,6 +30,34 @@ mod tests {
             let at = |r: &[f32]| r[(r.len() as f64 * share) as usize];
             let ratio = at(&made) / at(&real);
             assert!((0.5..2.0).contains(&ratio), "{share}: {} m for {} m", at(&made), at(&real));
+        }
+    }
+
+    /// Points ahead of the RELLIS-3D robot, where its camera looks: along −x of the LiDAR, 19° to either side.
+    fn ahead(p: &[f32; 3]) -> bool {
+        let along = -p[0];
+        along > 0.0 && p[1].abs() < 0.344 * along && p[2].abs() < 0.2 * along
+    }
+
+    #[test]
+    fn matched_off_road_ranges_are_those_of_rellis_frames() {
+        let mut real = Vec::new();
+        for frame in ["000001", "000104"] {
+            let path = format!("rellis3d/Rellis-3D/00000/os1_cloud_node_kitti_bin/{frame}.bin");
+            let Some(path) = e2bki_testdata::real(&path) else { return };
+            let bytes = fs::read(path).unwrap();
+            let number = |c: &[u8]| f32::from_le_bytes([c[0], c[1], c[2], c[3]]);
+            let point = |c: &[u8]| [number(c), number(&c[4..]), number(&c[8..])];
+            real.extend(bytes.chunks_exact(16).map(point).filter(ahead));
+        }
+        let options = Standard::RellisLike.drives_of(Generation::Matched, Split::Test)[0].options;
+        let drive = Drive::new(options).unwrap();
+        let made = (0..6).flat_map(|i| drive.frame(50 * i).points).filter(ahead);
+        let (made, real) = (sorted(made), sorted(real.into_iter()));
+        for share in [0.1, 0.25, 0.5, 0.75, 0.9, 0.95] {
+            let at = |r: &[f32]| r[(r.len() as f64 * share) as usize];
+            let ratio = at(&made) / at(&real);
+            assert!((0.75..1.25).contains(&ratio), "{share}: {} m for {} m", at(&made), at(&real));
         }
     }
 

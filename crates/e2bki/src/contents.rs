@@ -6,8 +6,10 @@ use crate::free::FreeSpace;
 use crate::map::{ChangeLog, PrimitiveSet, Recipe};
 use crate::view::{LiveGrid, LiveView, Terms, Work};
 
-/// Supports and cubic metres that wait to be looked at, at most: beyond, the time comes due at once.
-const MOST_WAITING: usize = 1 << 16;
+/// Large supports and emptied blocks that wait for somebody to look, at most: some megabytes.
+const MOST_WAITING: usize = 1 << 14;
+/// The same for cubic metres in which a cube became free or is free no more.
+const MOST_FLIPS: usize = 1 << 18;
 
 /// Primitives, with their kernels, when they last changed, and the voxels; and what was seen through.
 #[derive(Debug, Clone)]
@@ -37,7 +39,7 @@ impl Contents {
     /// Whether so much waits to be put in order that it should not wait any longer.
     pub(crate) fn is_due(&self) -> bool {
         let flips = self.free.as_ref().map_or(0, FreeSpace::waiting);
-        self.set.waiting() > MOST_WAITING || flips > MOST_WAITING
+        self.set.waiting() > MOST_WAITING || flips > MOST_FLIPS
     }
 
     /// Brings kernels, flags and the log up to date with all changes since the last time. In threads of its own: see
@@ -56,5 +58,28 @@ impl Contents {
     /// Brings the voxels up to date as well, if they are kept with every frame or too much of them waits.
     pub(crate) fn keep_voxels(&mut self) -> Work {
         self.live.as_mut().map_or_else(Work::default, |live| live.keep(&self.set))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ClassSet, Config, Frame, Mapper, Pose, Result, Semantics};
+
+    #[test]
+    fn a_map_that_moves_along_and_is_never_looked_at_stays_small() -> Result<()> {
+        let mut map = Mapper::new(ClassSet::from_names(["a", "b"])?, Config::default())?;
+        // A wall of 24 m, twenty blocks of which are new with every frame.
+        let points: Vec<[f32; 3]> = (0..240).map(|i| [5.0, 0.1 * i as f32, 0.5]).collect();
+        let labels: Vec<u32> = (0..240).map(|i| i / 120).collect();
+        let mut most = 0;
+        for i in 0..2500 {
+            let world_from_sensor = Pose::from_translation([f64::from(i), 0.0, 0.0])?;
+            map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor })?;
+            map.remove_outside([f64::from(i) - 5.0, -100.0, -100.0], [1e6, 100.0, 100.0]);
+            most = most.max(map.contents.read(|contents| contents.set.blocks().len()));
+        }
+        assert!(map.len() < 2000 && most < 2 * super::MOST_WAITING, "{} primitives, {most} blocks", map.len());
+        assert!(map.byte_size().total() < 8_000_000, "{:?}", map.byte_size());
+        Ok(())
     }
 }

@@ -217,7 +217,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         );
     }
     let (mut map, mut sources) = options.begin(dataset.classes(), &config)?;
-    sources.extend(options.source.clone());
+    // A drive that is gone on with is named once.
+    sources.extend(options.source.clone().filter(|source| !sources.contains(source)));
     let places = options.out.as_deref().map(|out| (out, options.onto.as_deref()));
     submaps::begin(&mut map, options.submaps, options.source.as_deref().unwrap_or(dataset.sequence()), places)?;
     let config = map.config().cloned().unwrap_or(config);

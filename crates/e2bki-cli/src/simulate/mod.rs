@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 use e2bki_sim::{
-    Drift, Drive, DriveOptions, Format, RouteKind, Sensor, SimulateOptions, Standard, WorldKind, simulate,
+    Drift, Drive, DriveOptions, Format, Generation, RouteKind, Sensor, SimulateOptions, Standard, WorldKind, simulate,
 };
 
 use crate::{outputs, table};
@@ -49,6 +49,9 @@ pub(crate) struct Options {
     /// A standard set with its train, validation and test drives: rellis-like, offroad-like or kitti360-like
     #[arg(long, value_name = "NAME")]
     standard: Option<String>,
+    /// With --standard: the `first` drives, or those `matched` to real recordings
+    #[arg(long, value_name = "WHICH", default_value = "first", requires = "standard")]
+    drives: Generation,
     /// Frames (of each drive)
     #[arg(long, default_value_t = 100)]
     frames: usize,
@@ -80,7 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut plan = match &options.standard {
         Some(name) => {
             let standard: Standard = name.parse()?;
-            SimulateOptions::standard(standard, Some(options.frames), format, &options.out)
+            SimulateOptions::standard_of(standard, options.drives, Some(options.frames), format, &options.out)
         }
         None => {
             let world: WorldKind = options.world.parse()?;

@@ -27,6 +27,9 @@ pub(super) struct SourceArguments {
     /// Sequence to learn from [default: all]
     #[arg(long, value_name = "NAME")]
     sequence: Option<String>,
+    /// Sequence to leave out, for a test on it; of the others every tenth image is held out
+    #[arg(long, value_name = "NAME", conflicts_with = "sequence")]
+    without: Option<String>,
     /// Classes: offroad7, urban11, urban11-strict, semantickitti19 or a file [default: the usual one of the format]
     #[arg(long, value_name = "NAME|FILE")]
     classes: Option<String>,
@@ -77,7 +80,12 @@ impl SourceArguments {
 
     /// Which images these are, by the options that say it.
     pub(super) fn record(&self) -> BTreeMap<String, String> {
-        let given = [("--format", &self.format), ("--sequence", &self.sequence), ("--classes", &self.classes)];
+        let given = [
+            ("--format", &self.format),
+            ("--sequence", &self.sequence),
+            ("--without", &self.without),
+            ("--classes", &self.classes),
+        ];
         let given = given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
         let always = [
             ("DATASET", self.dataset.clone()),
@@ -152,11 +160,22 @@ impl SourceArguments {
         let dir = Path::new(&self.dataset);
         let first = Dataset::open(dir, &options)?;
         let mut data = Data::new(first.classes().names().to_vec(), first.classes().colors().to_vec());
-        let sequences = match &self.sequence {
+        let mut sequences = match &self.sequence {
             Some(name) => vec![name.clone()],
             None => first.sequences().to_vec(),
         };
-        for sequence in &sequences {
+        if let Some(name) = &self.without {
+            let all = sequences.len();
+            sequences.retain(|sequence| sequence != name);
+            if sequences.len() == all || sequences.is_empty() {
+                bail!(
+                    "--without {name} leaves out one of several sequences; there are {}",
+                    first.sequences().join(", ")
+                );
+            }
+        }
+        // The dataset's own parts run through all sequences: they are of no use where one is left out.
+        for sequence in sequences.iter().filter(|_| self.without.is_none()) {
             for (part, split) in [Split::Train, Split::Validation, Split::Test].into_iter().enumerate() {
                 let options = OpenOptions { sequence: Some(sequence.clone()), split: Some(split), ..options.clone() };
                 // A sequence that has no frames in a part, or a folder that is not divided.

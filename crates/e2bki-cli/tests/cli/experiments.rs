@@ -187,5 +187,6 @@ fn a_folder_without_labels_gives_dashes_and_bad_folders_are_named() {
         assert!(message.contains(hint) && !message.contains("panicked"), "{message}");
     }
     let list = Command::new(env!("CARGO_BIN_EXE_e2bki")).args(["experiment", "list"]).output().unwrap();
-    assert_eq!(text(&list.stdout).lines().count(), 25);
+    let list = text(&list.stdout);
+    assert!(["table-offroad", "table-dynamic", "figure-maps"].iter().all(|name| list.contains(name)), "{list}");
 }

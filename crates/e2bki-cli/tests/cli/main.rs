@@ -11,6 +11,7 @@ mod layers;
 mod long_runs;
 mod maps;
 mod program;
+mod protocol;
 mod rerun;
 #[cfg(feature = "segment")]
 mod segment;

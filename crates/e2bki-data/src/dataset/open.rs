@@ -22,6 +22,8 @@ pub struct Skipped {
     pub without_pose: Vec<u64>,
     /// The source of semantics says nothing of them.
     pub without_semantics: Vec<u64>,
+    /// They have no ground truth, and only frames that have some were asked for.
+    pub without_truth: Vec<u64>,
 }
 
 /// A dataset whose frames can be loaded in any order.
@@ -73,12 +75,12 @@ impl Dataset {
         };
         let mut semantics = source::semantics(options, &layout, &table)?;
         let mut truth = source::truth(options.ground_truth, &layout, &table)?;
-        let keep: Vec<bool> = (0..layout.entries.len()).map(|i| semantics.has(i)).collect();
+        let known = |i: usize| !options.only_with_truth || truth.as_ref().is_some_and(|truth| truth.has(i));
+        let keep: Vec<bool> = (0..layout.entries.len()).map(|i| semantics.has(i) && known(i)).collect();
         let mut skipped = Skipped { without_pose: std::mem::take(&mut layout.without_pose), ..Skipped::default() };
-        for (entry, keep) in layout.entries.iter().zip(&keep) {
-            if !keep {
-                skipped.without_semantics.push(entry.id);
-            }
+        for (i, entry) in layout.entries.iter().enumerate().filter(|(i, _)| !keep[*i]) {
+            let whose = if semantics.has(i) { &mut skipped.without_truth } else { &mut skipped.without_semantics };
+            whose.push(entry.id);
         }
         semantics.retain(&keep);
         if let Some(truth) = &mut truth {
@@ -88,10 +90,11 @@ impl Dataset {
         layout.entries.retain(|_| flags.next().copied().unwrap_or(false));
         if layout.entries.is_empty() {
             return Err(Error::Missing(format!(
-                "{}: no frame is left: {} have no pose, {} have no semantics",
+                "{}: no frame is left: {} have no pose, {} have no semantics, {} have no ground truth",
                 dir.display(),
                 skipped.without_pose.len(),
-                skipped.without_semantics.len()
+                skipped.without_semantics.len(),
+                skipped.without_truth.len()
             )));
         }
         let dataset = Self { format, layout, table, semantics, truth, options: options.clone(), skipped };
@@ -106,6 +109,11 @@ impl Dataset {
             || self.truth.as_ref().is_some_and(Source::needs_camera)
             || self.options.only_in_image
             || self.options.occlusion_window.is_some()
+    }
+
+    /// Whether there is ground truth of the chosen kind.
+    pub fn has_truth(&self) -> bool {
+        self.truth.is_some()
     }
 
     /// Number of frames.

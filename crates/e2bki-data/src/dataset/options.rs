@@ -29,6 +29,8 @@ pub struct OpenOptions {
     pub semantic_ids: Option<String>,
     /// Ground truth to load beside the semantics.
     pub ground_truth: GroundTruth,
+    /// Leave out frames without ground truth of the chosen kind.
+    pub only_with_truth: bool,
     /// Leave out points outside of the camera image even if the semantics do not come from it.
     pub only_in_image: bool,
     /// Leave out points that nearer ones hide from the camera, within this many pixels (5 is usual).

@@ -107,7 +107,7 @@ fn steps(context: &mut Context, dataset: &Dataset, every: usize) -> Result<Vec<M
         methods.push(method);
     }
     methods.push(Method::ours(name(), full, every));
-    let (elsewhere, here) = (context.conv_kernels(dataset)?, context.learn(dataset, 1)?);
+    let (elsewhere, here) = (context.conv_kernels(dataset)?, context.learn(&[(dataset, 1)])?);
     let conv = &paper::ABLATION[9..];
     methods.push(Method::conv_bki(conv[0].0, elsewhere, config.clone(), every));
     methods.push(Method::conv_bki(conv[1].0, here, config, every));

@@ -6,20 +6,20 @@ use anyhow::{Context as _, Result, bail};
 use e2bki::Config;
 use e2bki_eval::plot::Figure;
 use e2bki_eval::{Record, Table};
-use e2bki_sim::{Split, Standard};
+use e2bki_sim::{Generation, Split, Standard};
 use e2bki_view::{Legend, Report};
 use image::RgbImage;
 
-use super::Options;
 use super::dataset::{Dataset, Part, Simulation};
 use super::look::Look;
 use super::state::State;
-use crate::real::PREDICTIONS;
+use super::{Options, folds};
 use crate::{OpenSource, report, table};
 
 /// Frames of a simulated drive.
 const FRAMES: usize = 100;
-const FRAMES_FULL: usize = 400;
+/// More than one round of every matched drive.
+const FRAMES_FULL: usize = 900;
 
 /// An experiment under way.
 pub(super) struct Context {
@@ -55,26 +55,32 @@ impl Context {
         self.options.frames.unwrap_or(if self.options.full { FRAMES_FULL } else { FRAMES })
     }
 
-    /// The datasets to use: the folder that was given, or stand-ins for these.
-    pub(super) fn datasets(&self, standards: &[Standard]) -> Result<Vec<Dataset>> {
-        if let Some(folder) = &self.options.data {
+    /// The datasets to use: the sequences of the folder that was given, or stand-ins for these with every seed.
+    pub(super) fn datasets(&mut self, standards: &[Standard]) -> Result<Vec<Dataset>> {
+        if let Some(folder) = self.options.data.clone() {
             self.only_simulated_options("the folder --data")?;
-            let part = Part {
-                name: None,
-                folder: folder.clone(),
-                semantics: self.options.semantics.clone().unwrap_or_else(|| PREDICTIONS.into()),
-                frames: 0..self.options.frames.unwrap_or(usize::MAX),
-                held_out: self.options.held_out,
-            };
-            return Ok(vec![self.part(part)?]);
+            let parts = folds::parts(&folder, &self.options)?;
+            return parts.into_iter().map(|part| self.part(part)).collect();
         }
-        standards.iter().map(|standard| self.simulated(*standard, Split::Test, &self.options.network)).collect()
+        let mut all = Vec::new();
+        for standard in standards {
+            for nth in 0..self.options.seeds {
+                let (look, frames) = (&self.options.network, self.frames());
+                all.push(Dataset::simulated_nth(*standard, Split::Test, nth, look, frames, &self.simulation())?);
+            }
+        }
+        Ok(all)
     }
 
     /// Refuses options of simulated drives where there are none: nothing that was asked for is left out in silence.
     fn only_simulated_options(&self, what: &str) -> Result<()> {
-        let given =
-            [("--columns", self.options.columns.is_some()), ("--network", self.options.network != Look::default())];
+        let Options { columns, network, seeds, drives, .. } = &self.options;
+        let given = [
+            ("--columns", columns.is_some()),
+            ("--network", *network != Look::default()),
+            ("--seeds", *seeds != 1),
+            ("--drives", *drives != Generation::default()),
+        ];
         match given.iter().find(|(_, given)| *given) {
             Some((name, _)) => bail!("{name} is for simulated drives and changes nothing of {what}; leave it out"),
             None => Ok(()),
@@ -98,8 +104,15 @@ impl Context {
     }
 
     /// The only dataset of an experiment: the folder that was given, or a stand-in.
-    pub(super) fn dataset(&self, standard: Standard) -> Result<Dataset> {
+    pub(super) fn dataset(&mut self, standard: Standard) -> Result<Dataset> {
         let mut all = self.datasets(&[standard])?;
+        if all.len() > 1 {
+            bail!(
+                "{} is of one drive, and {} were given; choose one with --sequence, and leave --seeds out",
+                self.name,
+                all.len()
+            );
+        }
         all.pop().context("no dataset")
     }
 
@@ -110,12 +123,17 @@ impl Context {
 
     /// How drives are simulated.
     pub(super) fn simulation(&self) -> Simulation<'_> {
-        Simulation { columns: self.options.columns, out: &self.options.out, open_source: self.open_source }
+        let Options { drives, columns, out, .. } = &self.options;
+        Simulation { drives: *drives, columns: *columns, out, open_source: self.open_source }
     }
 
-    /// Some frames of a dataset folder.
-    pub(super) fn part(&self, part: Part) -> Result<Dataset> {
-        Dataset::part(part, self.open_source)
+    /// Some frames of a dataset folder; says what was assumed or left out.
+    pub(super) fn part(&mut self, part: Part) -> Result<Dataset> {
+        let dataset = Dataset::part(part, self.open_source)?;
+        for note in dataset.notes().to_vec() {
+            self.note(&note)?;
+        }
+        Ok(dataset)
     }
 
     /// A configuration with the threads that were asked for.

@@ -1,7 +1,7 @@
 //! Learning from ground truth of frames that are not queried: ConvBKI's kernels, once per dataset and kept in
 //! the experiment's folder, and how far a network can be trusted.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use e2bki::Config;
 use e2bki_baselines::{ConvKernels, TrainOptions, Window, train};
 use e2bki_eval::SourceCalibration;
@@ -17,39 +17,45 @@ const CALIBRATION_FRAMES: usize = 20;
 impl Context {
     /// Kernels for a dataset, learned from a drive that is not asked about.
     pub(super) fn conv_kernels(&mut self, dataset: &Dataset) -> Result<ConvKernels> {
-        let (training, step) = dataset.training(&self.simulation())?;
-        self.learn(&training, step)
+        let trainings = dataset.trainings(&self.simulation())?;
+        let of: Vec<(&Dataset, usize)> = trainings.iter().map(|(training, step)| (training, *step)).collect();
+        self.learn(&of)
     }
 
-    /// Kernels learned from every `step`-th frame of a dataset.
-    pub(super) fn learn(&mut self, training: &Dataset, step: usize) -> Result<ConvKernels> {
+    /// Kernels learned from every so many frames of each of some datasets.
+    pub(super) fn learn(&mut self, trainings: &[(&Dataset, usize)]) -> Result<ConvKernels> {
+        let Some((first, _)) = trainings.first() else { bail!("there is nothing to learn kernels from") };
+        let classes = first.classes.clone();
         // The published kernels are those after one epoch of thousands of samples; here are few, so that all epochs count.
         let options = TrainOptions::default();
-        let name = format!("convbki-{}.toml", key(&[&training.identity, &format!("{options:?} {step}")]));
+        let identity: String = trainings.iter().map(|(of, step)| format!("{} {step} ", of.identity)).collect();
+        let name = format!("convbki-{}.toml", key(&[&identity, &format!("{options:?}")]));
         let path = self.options.out.join(name);
         if let Ok(text) = std::fs::read_to_string(&path) {
-            return ConvKernels::from_toml(&text, &training.classes)
+            return ConvKernels::from_toml(&text, &classes)
                 .with_context(|| format!("in {}; delete the file to train again", path.display()));
         }
-        let mut window = Window::new(&training.classes, &self.their_config()?, &options)?;
-        let bar = table::progress(training.frames / step, "training");
+        let bar = table::progress(trainings.iter().map(|(of, step)| of.frames / step).sum(), "training");
         let mut samples = Vec::new();
-        for index in (0..training.frames).step_by(step) {
-            let frame = training.frame(index)?;
-            samples.push(window.push(&frame.borrow(), &frame.truth)?);
-            bar.inc(1);
+        for (training, step) in trainings {
+            let mut window = Window::new(&classes, &self.their_config()?, &options)?;
+            for index in (0..training.frames).step_by(*step) {
+                let frame = training.frame(index)?;
+                samples.push(window.push(&frame.borrow(), &frame.truth)?);
+                bar.inc(1);
+            }
         }
         bar.finish_and_clear();
         if samples.iter().all(|sample| sample.places() == 0) {
             self.note(
                 "ConvBKI keeps its initial kernels of 0.5 m: without ground truth there is nothing to learn from.",
             )?;
-            return Ok(ConvKernels::initial(training.classes.len()));
+            return Ok(ConvKernels::initial(classes.len()));
         }
-        let outcome = train(&training.classes, &samples, &options, |_| {})?;
+        let outcome = train(&classes, &samples, &options, |_| {})?;
         let failed = || format!("cannot write {}", path.display());
         let unfinished = path.with_extension("part");
-        std::fs::write(&unfinished, outcome.kernels.to_toml(&training.classes)?).with_context(failed)?;
+        std::fs::write(&unfinished, outcome.kernels.to_toml(&classes)?).with_context(failed)?;
         std::fs::rename(&unfinished, &path).with_context(failed)?;
         Ok(outcome.kernels)
     }

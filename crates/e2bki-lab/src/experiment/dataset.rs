@@ -7,18 +7,23 @@ use anyhow::Result;
 use e2bki::{ClassSet, Pose};
 use e2bki_data::Format;
 use e2bki_eval::{Error, LabelledFrame, Said};
-use e2bki_sim::{Drive, Split, Standard};
+use e2bki_sim::{Drive, Generation, Split, Standard};
 
 use super::cache::FrameCache;
 use super::disturb::miscalibrated;
 use super::look::{Look, Looker};
 use crate::OpenSource;
-use crate::real::Recording;
+use crate::real::{Eye, Recording};
+
+/// Frames that kernels are learned from.
+const TRAINING_FRAMES: usize = 60;
 
 /// Frames with ground truth, one at a time.
 pub(super) struct Dataset {
     /// Name in tables and records.
     pub(super) name: String,
+    /// What it is one of: drives of one set with other seeds, folds of one recording.
+    pub(super) group: String,
     /// Source of the semantics that are mapped, for records.
     pub(super) semantics: String,
     /// Everything its frames depend on.
@@ -29,7 +34,7 @@ pub(super) struct Dataset {
     pub(super) max_range_m: f64,
     /// Map every second frame and ask at the points of the others.
     pub(super) held_out: bool,
-    /// The dataset of the paper this stands in for.
+    /// The dataset of the paper that this is, or stands in for.
     pub(super) stands_for: Option<Standard>,
     /// Unnoticed calibration error of the camera, radians.
     calibration_rad: f64,
@@ -43,6 +48,8 @@ enum Source {
 
 /// How drives are simulated.
 pub(super) struct Simulation<'a> {
+    /// Which drives of the sets.
+    pub(super) drives: Generation,
     /// LiDAR columns per turn, where not the sensor's own.
     pub(super) columns: Option<usize>,
     /// Folder for finished frames.
@@ -56,6 +63,11 @@ pub(super) struct Part {
     /// Name in tables and records; that of the layout and the folder where not given.
     pub(super) name: Option<String>,
     pub(super) folder: PathBuf,
+    /// Sequence of the folder, where it has several.
+    pub(super) sequence: Option<String>,
+    /// Sequences that methods may learn from; where there are none, the frames that are mapped.
+    pub(super) learn_from: Vec<String>,
+    pub(super) eye: Eye,
     /// Source of the semantics, as `--semantics` takes it.
     pub(super) semantics: String,
     /// The frames; numbers beyond the last are left out.
@@ -84,7 +96,7 @@ impl Dataset {
         frames: usize,
         simulation: &Simulation,
     ) -> Result<Self> {
-        let mut options = standard.drives(split)[0].options;
+        let mut options = standard.drives_of(simulation.drives, split)[0].options;
         options.columns = simulation.columns.or(options.columns);
         options.seed += 1000 * nth;
         let drive = Drive::new(options)?;
@@ -94,6 +106,7 @@ impl Dataset {
         let identity = format!("{name} {split:?} {} {}", look.identity()?, serde_json::to_string(&options)?);
         let cache = FrameCache::open(simulation.out, &identity, classes.len())?;
         Ok(Self {
+            group: name_of(standard).into(),
             name: if *look == Look::default() { name } else { format!("{name}, network {look}") },
             semantics: look.describe(),
             identity: format!("{identity} {frames}"),
@@ -107,31 +120,52 @@ impl Dataset {
         })
     }
 
-    /// Some frames of a dataset folder; points within 50 m.
+    /// Some frames of a dataset folder.
     pub(super) fn part(part: Part, open_source: OpenSource) -> Result<Self> {
-        let recording = Recording::open(&part.folder, &part.semantics, open_source)?;
+        let Part { sequence, semantics, eye, .. } = &part;
+        let recording = Recording::open_sequence(&part.folder, sequence.as_deref(), semantics, *eye, open_source)?;
         let frames = part.frames.start..part.frames.end.min(recording.len());
         let Part { name, folder, held_out, semantics, .. } = &part;
         let identity = format!("{} {semantics} {frames:?} {held_out} {}", folder.display(), recording.identity()?);
+        let short = || folder.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned());
+        let group = format!("{}{}", title(recording.format()), if *held_out { ", held out" } else { "" });
         let name = match name {
             Some(name) => name.clone(),
             None => {
-                let short = folder.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned());
-                format!("{} {short}{}", title(recording.format()), if *held_out { ", held out" } else { "" })
+                let which = part.sequence.clone().unwrap_or_else(short);
+                format!("{} {which}{}", title(recording.format()), if *held_out { ", held out" } else { "" })
             }
         };
         Ok(Self {
             name,
+            group,
             identity,
             semantics: semantics.clone(),
             classes: recording.classes().clone(),
             frames: frames.len(),
-            max_range_m: 50.0,
+            max_range_m: if part.eye == Eye::Camera { f64::INFINITY } else { 50.0 },
             held_out: *held_out,
-            stands_for: None,
+            stands_for: match (recording.format(), part.eye) {
+                (Format::Rellis3d, Eye::Camera) => Some(Standard::RellisLike),
+                (Format::Kitti360, Eye::Camera) => Some(Standard::KittiLike),
+                _ => None,
+            },
             calibration_rad: 0.0,
             source: Source::Folder { recording: Box::new(recording), part },
         })
+    }
+
+    /// Whether it is a stand-in.
+    pub(super) fn is_simulated(&self) -> bool {
+        matches!(self.source, Source::Simulated { .. })
+    }
+
+    /// What was assumed or left out when it was opened.
+    pub(super) fn notes(&self) -> &[String] {
+        match &self.source {
+            Source::Simulated { .. } => &[],
+            Source::Folder { recording, .. } => recording.notes(),
+        }
     }
 
     /// The same with an unnoticed calibration error of the camera.
@@ -187,11 +221,37 @@ impl Dataset {
         if self.held_out { 2 } else { 5 }
     }
 
+    /// Drives to learn kernels from, with the step between their frames: other sequences where there are some.
+    pub(super) fn trainings(&self, simulation: &Simulation) -> Result<Vec<(Self, usize)>> {
+        match &self.source {
+            Source::Folder { part, .. } if !part.learn_from.is_empty() => {
+                let of = |sequence: &String| {
+                    let part =
+                        Part { sequence: Some(sequence.clone()), frames: 0..usize::MAX, name: None, ..part.clone() };
+                    let mut training = Self::part(part, simulation.open_source)?;
+                    let step = training.every();
+                    training.frames = training.frames.min(step * TRAINING_FRAMES.div_ceil(self.learns_from().len()));
+                    Ok((training, step))
+                };
+                part.learn_from.iter().map(of).collect()
+            }
+            _ => Ok(vec![self.training(simulation)?]),
+        }
+    }
+
+    /// Sequences that methods may learn from.
+    pub(super) fn learns_from(&self) -> &[String] {
+        match &self.source {
+            Source::Simulated { .. } => &[],
+            Source::Folder { part, .. } => &part.learn_from,
+        }
+    }
+
     /// A drive to train on, which shares no asked frame with this one, and the frames to take of it.
     pub(super) fn training(&self, simulation: &Simulation) -> Result<(Self, usize)> {
         match (&self.source, self.stands_for) {
             (Source::Simulated { .. }, Some(standard)) => {
-                let frames = self.frames.min(60);
+                let frames = self.frames.min(TRAINING_FRAMES);
                 Ok((Self::simulated(standard, Split::Train, &Look::default(), frames, simulation)?, 1))
             }
             // Held out: the frames that are mapped may be learned from. Otherwise there is nothing else to learn from.

@@ -12,6 +12,7 @@ use super::dataset::{Dataset, Part};
 use super::method::{Method, OURS, OURS_CALIBRATED};
 use super::show;
 use super::study::Study;
+use crate::real::Eye;
 
 pub(super) const SIMULATED: [Standard; 3] = [Standard::RellisLike, Standard::OffroadLike, Standard::KittiLike];
 const VIEWS: [View; 3] = [View::Voxel, View::Bev, View::Continuous];
@@ -94,6 +95,9 @@ fn real_parts(context: &mut Context) -> Result<Vec<Part>> {
     let part = |(name, folder, semantics, first): (&str, &str, &str, usize)| Part {
         name: Some(name.into()),
         folder: root.join(folder),
+        sequence: None,
+        learn_from: Vec::new(),
+        eye: Eye::Scan,
         semantics: semantics.into(),
         frames: first..usize::MAX,
         held_out: true,

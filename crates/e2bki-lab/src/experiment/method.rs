@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use e2bki::config::Update;
 use e2bki::{ClassSet, Config, Mapper, SemanticMapper};
 use e2bki_baselines::{Baseline, BuildOptions, ConvBki, ConvKernels};
 use e2bki_eval::{Confidence, Entrant};
@@ -22,6 +23,8 @@ pub(super) struct Method {
     pub(super) parameters: BTreeMap<String, String>,
     /// Error of the poses it is given.
     pose_noise: Option<PoseNoise>,
+    /// Whether a baseline has the context of the scan that is otherwise ours.
+    in_context: bool,
     kind: Kind,
 }
 
@@ -45,11 +48,14 @@ pub(super) const OURS_CALIBRATED: &str = "E2-BKI, source calibrated";
 
 impl Method {
     fn new(name: &str, config: Config, confidence: Confidence, every: usize, kind: Kind) -> Self {
-        Self { name: name.into(), config, confidence, every, parameters: BTreeMap::new(), pose_noise: None, kind }
+        let (parameters, pose_noise, in_context) = (BTreeMap::new(), None, false);
+        Self { name: name.into(), config, confidence, every, parameters, pose_noise, in_context, kind }
     }
 
-    /// E2-BKI in some configuration.
+    /// E2-BKI in some configuration. Its voxels are brought up to date with every frame, as those of the other methods are:
+    /// that changes no score, and times are of the same work.
     pub(super) fn ours(name: &str, config: Config, every: usize) -> Self {
+        let config = config.with(|c| c.views.update = Update::EveryFrame);
         Self::new(name, config, Confidence::Decomposed, every, Kind::Ours)
     }
 
@@ -76,6 +82,12 @@ impl Method {
         self
     }
 
+    /// A baseline that is given the context of the scan.
+    pub(super) fn in_context(mut self) -> Self {
+        self.in_context = true;
+        self
+    }
+
     /// Whether this is E2-BKI, which answers between its voxels.
     pub(super) fn is_continuous(&self) -> bool {
         matches!(self.kind, Kind::Ours)
@@ -89,13 +101,14 @@ impl Method {
             Kind::Baseline(baseline) => baseline.name().into(),
             Kind::ConvBki(kernels) => format!("{:?} {:?}", kernels.horizontal, kernels.vertical),
         };
-        let noise = self.pose_noise.map(|noise| format!("{noise:?}")).unwrap_or_default();
+        let mut noise = self.pose_noise.map(|noise| format!("{noise:?}")).unwrap_or_default();
+        noise += if self.in_context { "in context" } else { "" };
         format!("{} {kind} {:?} {:?} {} {noise}{config}", self.name, self.confidence, self.parameters, self.every)
     }
 
     /// An empty map.
     pub(super) fn build(&self, classes: &ClassSet, bev: bool) -> Result<Box<dyn SemanticMapper>> {
-        let options = BuildOptions { bev, ..BuildOptions::default() };
+        let options = BuildOptions { bev, context: self.in_context, ..BuildOptions::default() };
         let (classes, config) = (classes.clone(), &self.config);
         let map: Box<dyn SemanticMapper> = match &self.kind {
             Kind::Ours => Box::new(Mapper::new(classes, config.clone())?),

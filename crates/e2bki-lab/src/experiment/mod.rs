@@ -2,6 +2,7 @@
 
 mod ablation;
 mod cache;
+mod claims;
 mod classes;
 mod clustering;
 mod context;
@@ -9,15 +10,18 @@ mod conv;
 mod dataset;
 mod disturb;
 mod dynamic;
+mod folds;
 mod leaderboard;
 mod levels;
 mod look;
 mod maps;
+mod means;
 mod method;
 mod paper;
 mod parameters;
 mod parts;
 mod planning;
+mod readings;
 mod registry;
 mod robustness;
 mod scale;
@@ -34,7 +38,9 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 use e2bki_eval::Table;
+use e2bki_sim::Generation;
 
+use crate::real::Eye;
 use crate::{OpenSource, table};
 use context::Context;
 use registry::{EXPERIMENTS, Experiment};
@@ -43,7 +49,9 @@ use registry::{EXPERIMENTS, Experiment};
 #[derive(Args, Clone)]
 #[command(after_help = "Examples:\n  e2bki experiment list\n  e2bki experiment table-full\n  \
     e2bki experiment figure-sparsity --out results --json sparsity.json\n  \
-    e2bki experiment table-full --data semantickitti/sequences/08 --held-out\n\n\
+    e2bki experiment table-full --data semantickitti/sequences/08 --held-out\n  \
+    e2bki experiment table-offroad --data Rellis_3D --semantics evidence:predictions\n  \
+    e2bki experiment table-urban --data KITTI-360 --sequence 10 --semantics network.safetensors\n\n\
     Without --data, experiments run on simulated drives of fixed seeds that stand in for the paper's datasets. What is\n\
     finished is kept in the folder --out: an interrupted experiment continues where it was.")]
 pub struct Options {
@@ -52,19 +60,32 @@ pub struct Options {
     /// Dataset folder to use instead of simulated drives
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// With --data: source of the semantics, as in `e2bki map`; `ground-truth` maps the true labels
-    /// [default: labels:predictions]
+    /// With --data: source of the semantics, as in `e2bki map`; `ground-truth` maps the true labels, `{sequence}` stands for
+    /// the sequence that is tested [default: labels:predictions]
     #[arg(long, value_name = "SOURCE", requires = "data")]
     semantics: Option<String>,
+    /// With --data: the sequence [default: every one of RELLIS-3D in turn, 10 of KITTI-360]
+    #[arg(long, value_name = "NAME", requires = "data")]
+    sequence: Option<String>,
+    /// With --data: `camera` takes the points in the camera's view and labels of pixels, as the paper does; `scan` full
+    /// scans within 50 m [default: camera for RELLIS-3D and KITTI-360]
+    #[arg(long, value_name = "WHICH", requires = "data", value_parser = eye)]
+    points: Option<Eye>,
     /// With --data: map every second frame and query at the points of the others
     #[arg(long, requires = "data")]
     held_out: bool,
-    /// Long drives (400 frames) and fine steps: hours instead of minutes
+    /// Long drives (900 frames, more than 300 m) and fine steps: hours instead of minutes
     #[arg(long)]
     full: bool,
-    /// Frames of a drive [default: 100, or 400 with --full]
+    /// Frames of a drive [default: 100, or 900 with --full]
     #[arg(long, value_name = "N")]
     frames: Option<usize>,
+    /// Simulated drives of each set, with other seeds: tables then have means and standard errors
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
+    seeds: u64,
+    /// Simulated drives: `matched` to real recordings, or the `first` ones, whose LiDAR sees farther
+    #[arg(long, value_name = "WHICH", default_value = "matched")]
+    drives: Generation,
     /// LiDAR columns per turn of simulated drives [default: the sensor's own]
     #[arg(long, value_name = "N")]
     columns: Option<usize>,
@@ -99,6 +120,15 @@ pub fn run(options: &Options, open_source: OpenSource) -> Result<()> {
     let mut context = Context::open(options, open_source, experiment.name, experiment.about)?;
     (experiment.run)(&mut context)?;
     context.finish()
+}
+
+/// Reads `camera` or `scan`.
+fn eye(text: &str) -> Result<Eye, String> {
+    match text {
+        "camera" => Ok(Eye::Camera),
+        "scan" => Ok(Eye::Scan),
+        _ => Err("known: camera, scan".into()),
+    }
 }
 
 fn list() -> Result<()> {

@@ -15,7 +15,7 @@ use super::study::Study;
 const THRESHOLDS: [f64; 8] = [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95];
 
 /// Keys and the values tried; the default is among them.
-const VARIED: [(&str, &str, &[f64]); 5] = [
+pub(super) const VARIED: [(&str, &str, &[f64]); 5] = [
     ("uncertainty_sensitivity", "β", &[0.5, 0.75, 1.0, 1.25, 1.5]),
     ("prune_ratio", "ε", &[1.5, 2.0, 2.5, 3.0, 4.0]),
     ("consistency_radius", "d_L [m]", &[0.6, 0.8, 1.0, 1.4]),

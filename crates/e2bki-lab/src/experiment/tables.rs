@@ -11,7 +11,7 @@ use super::context::Context;
 use super::dataset::Dataset;
 use super::method::{Method, OURS, OURS_PAPER, OURS_TOTAL, paper_config};
 use super::study::Study;
-use super::{paper, show};
+use super::{means, paper, show};
 
 const ALL: [Standard; 3] = [Standard::RellisLike, Standard::OffroadLike, Standard::KittiLike];
 
@@ -74,13 +74,27 @@ impl Context {
     pub(super) fn introduce(&mut self, dataset: &Dataset) -> Result<()> {
         let every = dataset.every();
         let text = match dataset.stands_for {
-            Some(standard) => format!(
+            Some(standard) if dataset.is_simulated() => format!(
                 "{}: {} simulated frames (points in the camera's view), every {every}th mapped, all asked about. The paper's \
                  numbers are of real {} data: compare orders, not values.",
                 dataset.name,
                 dataset.frames,
                 paper::real_name(standard)
             ),
+            Some(_) => {
+                let learned = match dataset.learns_from() {
+                    [] => "the frames that are mapped, which are among those asked about".into(),
+                    others => format!("the sequences {}", others.join(", ")),
+                };
+                format!(
+                    "{}: {} frames by the paper's protocol: points in the camera's view, labels of pixels, every {every}th frame \
+                     mapped{}. Semantics: {}. ConvBKI learned from {learned}.",
+                    dataset.name,
+                    dataset.frames,
+                    if dataset.held_out { ", the points of the others asked about" } else { ", all asked about" },
+                    dataset.semantics
+                )
+            }
             None if dataset.held_out => format!(
                 "{}: {} scans, even ones mapped, asked at every labelled point of the odd ones within 50 m. Semantics: \
                  {}. ConvBKI learned from the even scans.",
@@ -98,19 +112,34 @@ impl Context {
 
 fn compare(context: &mut Context, standards: &[Standard], views: &[View], by_class: bool) -> Result<()> {
     let mut panels: Vec<Panel> = Vec::new();
-    for dataset in context.datasets(standards)? {
-        let mut methods = context.all_methods(&dataset, dataset.every())?;
-        methods.insert(methods.len() - 1, context.total_reading(&dataset)?);
-        let study = Study { dataset: &dataset, methods: &methods, views, compare: true };
-        let records = context.study(&study)?;
-        context.introduce(&dataset)?;
-        context.say_unlabelled(&records)?;
-        context.table(&show::scores(&dataset, &records))?;
-        if by_class || dataset.held_out {
-            context.table(&show::by_class(&dataset.classes, &records))?;
+    let datasets = context.datasets(standards)?;
+    for group in datasets.chunk_by(|a, b| a.group == b.group) {
+        let mut all = Vec::new();
+        for dataset in group {
+            let mut methods = context.all_methods(dataset, dataset.every())?;
+            methods.insert(methods.len() - 1, context.total_reading(dataset)?);
+            let records = context.study(&Study { dataset, methods: &methods, views, compare: true })?;
+            context.introduce(dataset)?;
+            context.say_unlabelled(&records)?;
+            context.table(&show::scores(dataset, &records))?;
+            if group.len() == 1 && (by_class || dataset.held_out) {
+                context.table(&show::by_class(&dataset.classes, &records))?;
+            }
+            if group.len() == 1 {
+                context.table(&show::costs(&records))?;
+                panels.extend(show::panels(&dataset.name, &records));
+            }
+            all.push(records);
         }
-        context.table(&show::costs(&records))?;
-        panels.extend(show::panels(&dataset.name, &records));
+        if group.len() > 1 {
+            let all: Vec<&[Record]> = all.iter().map(Vec::as_slice).collect();
+            context.note(&format!("{}: means of {} drives.", group[0].group, group.len()))?;
+            context.table(&means::scores(&group[0], &all))?;
+            if by_class {
+                context.table(&means::by_class(&group[0].classes, &all))?;
+            }
+            panels.extend(show::panels(&format!("{}, means", group[0].group), &means::averaged(&all)));
+        }
     }
     context.figure(&Figure::new("All methods", 2, panels))
 }

@@ -16,5 +16,5 @@ pub use options::{CameraKind, DriveOptions, Noise};
 pub use path::{Place, RouteKind};
 pub use recorder::{Drive, FRAME_S};
 pub use rig::Rig;
-pub use standard::{Split, Standard, StandardDrive};
+pub use standard::{Generation, Split, Standard, StandardDrive};
 pub use trajectory::Trajectory;

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::drift::Drift;
 use super::path::RouteKind;
+use super::recorder::FRAME_S;
 use crate::Error;
-use crate::sensor::{Lighting, Sensor};
+use crate::sensor::{Lighting, Returns, Sensor};
 use crate::world::{Season, WorldKind, WorldProfile};
 
 /// Which camera, and where it sits.
@@ -64,6 +65,25 @@ pub struct DriveOptions {
     /// Drift of the reported poses, as of odometry that nothing corrects.
     #[serde(default)]
     pub drift: Drift,
+    /// How LiDAR returns fail with range.
+    #[serde(default, skip_serializing_if = "usual_returns")]
+    pub returns: Returns,
+    /// Time between frames, seconds.
+    #[serde(default = "tenth", skip_serializing_if = "is_tenth")]
+    pub frame_s: f64,
+}
+
+// What is as it always was is not written: descriptions of drives stay the same bytes.
+fn usual_returns(returns: &Returns) -> bool {
+    *returns == Returns::default()
+}
+
+fn is_tenth(seconds: &f64) -> bool {
+    *seconds == FRAME_S
+}
+
+fn tenth() -> f64 {
+    FRAME_S
 }
 
 impl DriveOptions {
@@ -89,6 +109,8 @@ impl DriveOptions {
             route: RouteKind::default(),
             start_m: 0.0,
             drift: Drift::default(),
+            returns: Returns::default(),
+            frame_s: FRAME_S,
         }
     }
 
@@ -106,6 +128,9 @@ impl DriveOptions {
         within("calibration error (rad)", self.calibration_error.angle_rad, 0.0, 1.0)?;
         within("length of a round (m)", self.route.round_m().unwrap_or(100.0), 60.0, 100_000.0)?;
         within("start on the way (m)", self.start_m, 0.0, 100_000.0)?;
+        within("reach of returns (factor)", self.returns.reach, 0.1, 10.0)?;
+        within("fall-off of returns", self.returns.falloff, 0.5, 20.0)?;
+        within("time between frames (s)", self.frame_s, 0.01, 60.0)?;
         within("drift (share of the way)", self.drift.share, 0.0, 0.2)?;
         within("drift (rad per 100 m)", self.drift.angle_rad, 0.0, 1.0)
     }

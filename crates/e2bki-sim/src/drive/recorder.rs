@@ -13,7 +13,7 @@ use crate::scene::{Material, View};
 use crate::sensor::{Lidar, Light, Scene, SimImage, render, scan};
 use crate::world::{Ego, World, WorldKind};
 
-/// Time between frames, seconds.
+/// Time of a turn of the LiDAR and, unless a drive says otherwise, between frames, seconds.
 pub const FRAME_S: f64 = 0.1;
 /// How far the camera needs the world, metres.
 const CAMERA_REACH_M: f64 = 126.0;
@@ -36,7 +36,7 @@ impl Drive {
         let world = World::new(options.seed, &options.world, options.season, options.cruise_mps);
         let trajectory = Trajectory::new(&world, &options);
         let odometry = Odometry::new(options.drift, options.seed);
-        let lidar = Lidar::new(options.sensor);
+        let lidar = Lidar::new(options.sensor).with_returns(options.returns);
         let lidar = match options.columns {
             Some(columns) => lidar.with_columns(columns),
             None => lidar,
@@ -85,14 +85,19 @@ impl Drive {
         &self.world
     }
 
+    /// Time of a frame, seconds from the start.
+    pub fn time_of(&self, index: usize) -> f64 {
+        index as f64 * self.options.frame_s
+    }
+
     fn true_world_from_sensor(&self, time: f64) -> Rigid {
         self.trajectory.world_from_vehicle(&self.world, time) * self.rig.vehicle_from_sensor
     }
 
     /// The reported pose of a frame, without simulating its sensors.
     pub fn world_from_sensor(&self, index: usize) -> Rigid {
-        let time = index as f64 * FRAME_S;
-        let place = |frame: usize| self.trajectory.place(&self.world, frame as f64 * FRAME_S);
+        let time = self.time_of(index);
+        let place = |frame: usize| self.trajectory.place(&self.world, self.time_of(frame));
         let noise = self.trajectory.pose_error(self.options.pose_noise, index, time);
         let reported = self.true_world_from_sensor(time) * noise;
         if self.options.drift.is_none() {
@@ -103,7 +108,7 @@ impl Drive {
 
     /// The pose from which a frame is made, without simulating its sensors.
     pub fn true_pose(&self, index: usize) -> Rigid {
-        self.true_world_from_sensor(index as f64 * FRAME_S)
+        self.true_world_from_sensor(self.time_of(index))
     }
 
     /// Whether reported poses differ from the true ones.
@@ -142,7 +147,7 @@ impl Drive {
 
     /// LiDAR frame `index`. The camera is not touched.
     pub fn frame(&self, index: usize) -> SimFrame {
-        let time = index as f64 * FRAME_S;
+        let time = self.time_of(index);
         let view = self.view(time, self.lidar.max_range_m);
         let middle = self.true_world_from_sensor(time);
         let seed = hash2(self.options.seed ^ 0xf4a3e, index as i64, 0);
@@ -165,7 +170,7 @@ impl Drive {
 
     /// Camera image `index`, taken at the same time as frame `index`.
     pub fn image(&self, index: usize) -> SimImage {
-        let time = index as f64 * FRAME_S;
+        let time = self.time_of(index);
         let view = self.view(time, CAMERA_REACH_M);
         let camera = &self.rig.camera;
         let directions = self.directions.get_or_init(|| {

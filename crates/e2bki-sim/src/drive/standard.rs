@@ -3,10 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CameraKind, Drift, DriveOptions, Noise, RouteKind};
+use super::{CameraKind, Drift, DriveOptions, FRAME_S, Noise, RouteKind};
 use crate::Error;
-use crate::sensor::{Lighting, Sensor};
+use crate::sensor::{Lighting, Returns, Sensor};
 use crate::world::{OffroadProfile, Season, UrbanProfile, WorldProfile};
+
+/// Length of one round of a matched drive, metres.
+const ROUND_M: f64 = 320.0;
 
 /// Which stand-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +41,29 @@ impl std::str::FromStr for Standard {
     }
 }
 
+/// Which drives of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Generation {
+    /// Returns and routes as real recordings have them: quantiles of range, incidence and spacing were fitted to frames of
+    /// RELLIS-3D and KITTI-360, and the way comes back to where it was.
+    #[default]
+    Matched,
+    /// The drives of before: makers' figures for the sensor, a way that never comes back.
+    First,
+}
+
+impl std::str::FromStr for Generation {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Generation, Error> {
+        match name {
+            "matched" => Ok(Generation::Matched),
+            "first" => Ok(Generation::First),
+            _ => Err(Error::UnknownName { what: "kind of drives", given: name.into(), known: "matched, first" }),
+        }
+    }
+}
+
 /// Part of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -62,22 +88,50 @@ pub struct StandardDrive {
 }
 
 impl Standard {
-    /// The drives of one part; never empty.
+    /// The first drives of one part; never empty.
     pub fn drives(self, split: Split) -> Vec<StandardDrive> {
+        self.drives_of(Generation::First, split)
+    }
+
+    /// The drives of one part; never empty.
+    pub fn drives_of(self, generation: Generation, split: Split) -> Vec<StandardDrive> {
         let base = match split {
             Split::Train => 100,
             Split::Validation => 200,
             Split::Test => 300,
         };
         let make = |n: u64| {
-            let options = self.options(base + n, n);
-            StandardDrive { options, split, frames: if split == Split::Train { 600 } else { 400 } }
+            let mut options = self.options(base + n, n);
+            if generation == Generation::Matched {
+                self.match_recordings(&mut options);
+            }
+            let frames = match (generation, split) {
+                (_, Split::Train) => 600,
+                (Generation::Matched, _) => 900,
+                (Generation::First, _) => 400,
+            };
+            StandardDrive { options, split, frames }
         };
         let count = match (self, split) {
             (Standard::OffroadLike, _) | (_, Split::Train) => 3,
             _ => 1,
         };
         (0..count).map(make).collect()
+    }
+
+    /// Changes a drive to what recordings of the dataset look like: docs/simulator has how near it comes.
+    fn match_recordings(self, options: &mut DriveOptions) {
+        options.route = RouteKind::Eight { length_m: ROUND_M };
+        match (self, &mut options.world) {
+            (Standard::RellisLike, WorldProfile::Offroad(profile)) => {
+                profile.forest = 0.9;
+                options.returns = Returns { reach: 0.8, falloff: 8.0 };
+                // Frames that have scan, image and labels come four or five times a second.
+                options.frame_s = 0.2;
+            }
+            (Standard::OffroadLike, _) => options.returns = Returns { reach: 0.8, falloff: 8.0 },
+            _ => options.returns.reach = 0.8,
+        }
     }
 
     fn options(self, seed: u64, n: u64) -> DriveOptions {
@@ -107,6 +161,8 @@ impl Standard {
                 route: RouteKind::Endless,
                 start_m: 0.0,
                 drift: Drift::default(),
+                returns: Returns::default(),
+                frame_s: FRAME_S,
             },
             Standard::OffroadLike => DriveOptions {
                 world: WorldProfile::Offroad(OffroadProfile {
@@ -131,6 +187,8 @@ impl Standard {
                 route: RouteKind::Endless,
                 start_m: 0.0,
                 drift: Drift::default(),
+                returns: Returns::default(),
+                frame_s: FRAME_S,
             },
             Standard::KittiLike => DriveOptions {
                 world: WorldProfile::Urban(UrbanProfile { parked_share: 0.26, traffic: 1.4, walkers: 2.5 }),
@@ -148,6 +206,8 @@ impl Standard {
                 route: RouteKind::Endless,
                 start_m: 0.0,
                 drift: Drift::default(),
+                returns: Returns::default(),
+                frame_s: FRAME_S,
             },
         }
     }

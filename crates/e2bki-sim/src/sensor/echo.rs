@@ -75,7 +75,7 @@ pub(super) fn strongest(parts: &mut [Part], sent: f64, lidar: &Lidar, seed: u64)
     let m = main.hit.material;
     let reflected = total * range * range / sent;
     let signal = reflected / 0.1 * (lidar.reach_m / range).powi(2);
-    let seen = 1.0 / (1.0 + (-2.2 * signal.max(1e-12).ln()).exp());
+    let seen = 1.0 / (1.0 + (-lidar.falloff * signal.max(1e-12).ln()).exp());
     if unit_from(mix(seed ^ 1)) > seen * 0.996 {
         return None;
     }

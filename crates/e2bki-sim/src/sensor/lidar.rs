@@ -31,6 +31,24 @@ impl std::str::FromStr for Sensor {
     }
 }
 
+/// Usual power of the signal in the odds of a return.
+const FALLOFF: f64 = 2.2;
+
+/// How returns fail with range: the makers' figures, or what recordings show.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Returns {
+    /// Factor of the range at which half the pulses come back.
+    pub reach: f64,
+    /// Power of the signal that the odds of a return follow.
+    pub falloff: f64,
+}
+
+impl Default for Returns {
+    fn default() -> Returns {
+        Returns { reach: 1.0, falloff: FALLOFF }
+    }
+}
+
 /// One laser.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Beam {
@@ -57,6 +75,8 @@ pub struct Lidar {
     pub max_range_m: f64,
     /// Range at which half the pulses come back from a 10 % target, metres.
     pub reach_m: f64,
+    /// How steeply returns fail beyond that range: the power of the signal that the odds of a return follow.
+    pub falloff: f64,
     /// Range noise, one sigma, metres.
     pub range_sigma_m: f64,
     /// Range resolution, metres.
@@ -83,6 +103,12 @@ impl Lidar {
         self
     }
 
+    /// The same sensor whose returns fail nearer or farther, and more or less steeply.
+    pub fn with_returns(mut self, returns: Returns) -> Lidar {
+        (self.reach_m, self.falloff) = (self.reach_m * returns.reach, returns.falloff);
+        self
+    }
+
     fn ouster(count: usize, top: f64, bottom: f64) -> Lidar {
         // Lasers sit in four staggered columns on the sensor's face.
         let stagger = [-3.12_f64, -1.04, 1.04, 3.12];
@@ -100,6 +126,7 @@ impl Lidar {
             min_range_m: 0.8,
             max_range_m: 120.0,
             reach_m: 21.0,
+            falloff: FALLOFF,
             range_sigma_m: 0.015,
             range_step_m: 0.001,
             divergence: 0.0016,
@@ -119,6 +146,7 @@ impl Lidar {
             min_range_m: 1.3,
             max_range_m: 80.0,
             reach_m: 44.0,
+            falloff: FALLOFF,
             range_sigma_m: 0.018,
             range_step_m: 0.002,
             divergence: 0.0010,

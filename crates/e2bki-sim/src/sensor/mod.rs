@@ -11,7 +11,7 @@ mod scan;
 
 pub(crate) use camera::Camera;
 pub(crate) use lidar::Lidar;
-pub use lidar::Sensor;
+pub use lidar::{Returns, Sensor};
 pub(crate) use light::Light;
 pub use light::Lighting;
 pub use render::SimImage;

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use super::files::write_text;
 use super::{Format, Sequence, kitti360, rellis3d, semantickitti};
+use crate::Error;
 use crate::drive::{Drive, SimFrame, Split};
 use crate::maths::Rigid;
 use crate::sensor::SimImage;
-use crate::{Error, drive};
 
 /// One sequence being written.
 pub(super) trait Layout {
@@ -72,12 +72,7 @@ pub(super) fn write_true_poses(
     for index in 0..frames {
         let pose = *world_from_drive * drive.true_pose(index);
         let ([x, y, z], [qw, qx, qy, qz]) = (pose.translation.to_array(), pose.quaternion());
-        writeln!(text, "{:.6} {x:.9} {y:.9} {z:.9} {qx:.12} {qy:.12} {qz:.12} {qw:.12}", time_of(index)).ok();
+        writeln!(text, "{:.6} {x:.9} {y:.9} {z:.9} {qx:.12} {qy:.12} {qz:.12} {qw:.12}", drive.time_of(index)).ok();
     }
     write_text(path, &text)
-}
-
-/// Time of a frame, seconds.
-pub(super) fn time_of(index: usize) -> f64 {
-    index as f64 * drive::FRAME_S
 }

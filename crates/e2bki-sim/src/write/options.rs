@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::Format;
-use crate::drive::{CameraKind, DriveOptions, Split, Standard};
+use crate::drive::{CameraKind, DriveOptions, FRAME_S, Generation, Split, Standard};
 use crate::sensor::Sensor;
 use crate::world::WorldKind;
 
@@ -45,6 +45,10 @@ fn fitted(mut drive: DriveOptions, format: Format) -> DriveOptions {
     }
     // KITTI-360 stores raw turns; the others are corrected for the vehicle's motion.
     drive.skew = format == Format::Kitti360;
+    if drive.skew {
+        // Its readers undo the motion since the frame before, which must be that of the turn.
+        drive.frame_s = FRAME_S;
+    }
     drive
 }
 
@@ -68,16 +72,27 @@ impl SimulateOptions {
         SimulateOptions { format, out: out.into(), images: true, sequences: vec![sequence] }
     }
 
-    /// All drives of a standard set; `frames` overrides the number of frames of each.
+    /// All first drives of a standard set; `frames` overrides the number of frames of each.
     pub fn standard(
         standard: Standard,
         frames: Option<usize>,
         format: Format,
         out: impl Into<PathBuf>,
     ) -> SimulateOptions {
+        SimulateOptions::standard_of(standard, Generation::First, frames, format, out)
+    }
+
+    /// All drives of a standard set; `frames` overrides the number of frames of each.
+    pub fn standard_of(
+        standard: Standard,
+        generation: Generation,
+        frames: Option<usize>,
+        format: Format,
+        out: impl Into<PathBuf>,
+    ) -> SimulateOptions {
         let mut sequences = Vec::new();
         for split in [Split::Train, Split::Validation, Split::Test] {
-            for (n, drive) in standard.drives(split).into_iter().enumerate() {
+            for (n, drive) in standard.drives_of(generation, split).into_iter().enumerate() {
                 sequences.push(Sequence {
                     name: sequence_name(format, split, n),
                     split: Some(split),

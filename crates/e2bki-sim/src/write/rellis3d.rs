@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Sequence;
 use super::files::{Pixels, label_bytes, point_bytes, write_jpeg, write_png, write_text, write_whole};
 use super::ids::{raw_id, rellis_color};
-use super::layout::{Layout, TRUE_POSES, split_of, time_of, write_true_poses};
+use super::layout::{Layout, TRUE_POSES, split_of, write_true_poses};
 use super::text::{rows3, scientific_row};
 use crate::Error;
 use crate::drive::{Drive, SimFrame, Split};
@@ -39,7 +39,7 @@ impl Writer {
     }
 
     fn paths(&self, index: usize) -> [PathBuf; 5] {
-        let clock = START_MS + (time_of(index) * 1000.0).round() as u64;
+        let clock = START_MS + (index as f64 * self.sequence.drive.frame_s * 1000.0).round() as u64;
         let frame = format!("frame{index:06}-{}_{:03}", clock / 1000, clock % 1000);
         [
             self.file(SCANS, &format!("{index:06}.bin")),
