@@ -81,8 +81,8 @@ pub(crate) struct Options {
     /// Keep at most this much of the map in memory, as in 500MB or 2GiB; the rest waits in a folder beside MAP
     #[arg(long, value_name = "SIZE", requires = "out", value_parser = parse_bytes)]
     pub(super) memory: Option<usize>,
-    /// Updates per second
-    #[arg(long, value_name = "HZ", default_value_t = 2.0)]
+    /// Updates per second; each takes time from the mapper
+    #[arg(long, value_name = "HZ", default_value_t = 1.0)]
     rate: f64,
     /// Send voxels again when their class changes, or p or u by more than this
     #[arg(long, value_name = "SHARE", default_value_t = 0.02)]
