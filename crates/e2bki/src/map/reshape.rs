@@ -6,7 +6,8 @@ use super::blocks::Near;
 use super::pools::Member;
 use super::set::{PrimitiveSet, extent_of};
 use super::slots::Core;
-use super::surfaces::BlockSurfaces;
+use super::surfaces::{BlockSurfaces, Surface};
+use crate::kernel::Form;
 use crate::keys::BlockKey;
 use crate::threads::in_threads;
 
@@ -20,11 +21,20 @@ struct Change {
     large: Vec<Support>,
 }
 
-/// A primitive as it is now.
+/// What is new of a primitive.
 struct Reshaped {
     slot: u32,
-    judged: bool,
-    core: Core,
+    surface: Surface,
+    form: Form,
+    opinion: Option<Opinion>,
+}
+
+/// Of a judged primitive.
+struct Opinion {
+    plausible: u64,
+    uncertainty: f32,
+    ln_uncertainty: f32,
+    label: u16,
 }
 
 impl PrimitiveSet {
@@ -45,11 +55,11 @@ impl PrimitiveSet {
             let mut rows = probability.chunks_exact(self.classes().max(1));
             let records: Vec<(u32, Near)> = reshaped
                 .into_iter()
-                .map(|Reshaped { slot, judged, core }| {
-                    if let Some(row) = judged.then(|| rows.next()).flatten() {
-                        self.slots.probability_mut(slot).copy_from_slice(row);
+                .map(|reshaped| {
+                    if let Some(row) = reshaped.opinion.is_some().then(|| rows.next()).flatten() {
+                        self.slots.probability_mut(reshaped.slot).copy_from_slice(row);
                     }
-                    self.give(slot, core)
+                    self.give(reshaped)
                 })
                 .collect();
             self.blocks.renew(block, &records);
@@ -74,29 +84,34 @@ impl PrimitiveSet {
             if !old.changed && surface == old.surface {
                 continue;
             }
-            let mut core = Core { surface, changed: false, ..old.clone() };
+            let mut core = old.clone();
             if old.changed {
                 let first = probability.len();
                 probability.resize(first + self.classes(), 0.0);
                 core.judge(self.log_evidence(near.slot), self.recipe.correlation, &mut probability[first..]);
             }
-            core.form = self.recipe.form_of(&core);
+            core.form = self.recipe.form_on(&core, surface);
             stale = stale.and(Support::of(old)).and(Support::of(&core));
-            reshaped.push(Reshaped { slot: near.slot, judged: old.changed, core });
+            let Core { plausible, uncertainty, ln_uncertainty, label, form, .. } = core;
+            let opinion = old.changed.then_some(Opinion { plausible, uncertainty, ln_uncertainty, label });
+            reshaped.push(Reshaped { slot: near.slot, surface, form, opinion });
         }
         let StaleOfOne { small, large } = stale;
         (!reshaped.is_empty()).then_some(Change { block: surfaces.block, reshaped, probability, small, large })
     }
 
-    /// Puts a primitive with a new kernel in the place of the old one; returns where its block has its record, and that.
-    fn give(&mut self, slot: u32, core: Core) -> (u32, Near) {
+    /// Gives a primitive what is new of it; returns where its block has its record, and the record.
+    fn give(&mut self, Reshaped { slot, surface, form, opinion }: Reshaped) -> (u32, Near) {
         let version = self.stamp;
-        let old = self.slots.core_mut(slot);
-        let (mean, before, position) = (core.mean, old.form.half_box, core.position);
-        let after = core.form.half_box;
-        *old = Core { version, ..core };
+        let core = self.slots.core_mut(slot);
+        let (mean, before, position) = (core.mean, core.form.half_box, core.position);
+        (core.surface, core.form, core.version, core.changed) = (surface, form, version, false);
+        if let Some(Opinion { plausible, uncertainty, ln_uncertainty, label }) = opinion {
+            (core.plausible, core.uncertainty, core.ln_uncertainty) = (plausible, uncertainty, ln_uncertainty);
+            core.label = label;
+        }
         self.large.remove(slot, mean, before);
-        self.large.insert(slot, mean, after);
+        self.large.insert(slot, mean, form.half_box);
         self.small_reach = self.small_reach.max(extent_of(self.core(slot)));
         (position, self.near_of(slot))
     }

@@ -85,6 +85,12 @@ impl LiveView {
     /// Takes note of a change of the map.
     pub(crate) fn note(&mut self, set: &PrimitiveSet, stale: Stale) {
         let kept = self.kept.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if self.update == Update::EveryFrame {
+            // Nothing waits for long: boxes stay in the order of space that they come in.
+            kept.waiting.boxes.extend(stale.boxes);
+            kept.waiting.supports.extend(stale.supports);
+            return;
+        }
         kept.wait(stale);
         kept.leave_behind(set);
     }
