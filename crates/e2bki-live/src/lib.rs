@@ -4,7 +4,7 @@
 //!   transforms and odometry become [`Poses`].
 //! - [`Node`] takes each scan when its pose is settled, inserts it into a [`LiveMap`], and tells an [`Outlet`] what changed
 //!   ([`Picture`]), what the robot's surroundings look like from above, and how it is doing ([`Account`]).
-//! - With the feature `dds`, [`dds::Connection`] is the network: the robot's side of [`Inputs`] and an [`Outlet`].
+//! - With the feature `dds`, `dds::Connection` is the network: the robot's side of [`Inputs`] and an [`Outlet`].
 //!
 //! Nothing here but that module knows a network, so that everything else is tested without one.
 
