@@ -88,6 +88,10 @@ class Record:
     parameters: dict[str, str] = field(repr=False)
     semantics: str = ""
     """Source of the semantics, where a dataset was mapped."""
+    asked_frames: int | None = None
+    """Frames asked about."""
+    labelled_frames: int | None = None
+    """Those of them that have ground truth."""
 
 
 @dataclass(frozen=True)
