@@ -61,6 +61,6 @@ pub use method::SemanticMapper;
 pub use outputs::{BirdsEye, ByteSize, Primitive};
 pub use pose::{Pose, WORLD_LIMIT_M};
 pub use prepare::Prepared;
-pub use state::{MAX_COUNT, PrimitiveState, Restoring};
+pub use state::{MAX_COUNT, PrimitiveState, Restoring, StateList};
 pub use timings::Timings;
 pub use view::{Belief, Beliefs, Cells, LiveBlock, LiveVoxel, Voxels};

@@ -46,6 +46,8 @@ impl Prepared {
         let (batch, rows) = timed(&mut time.fuse, || {
             let mut batch = fuse(&points, &clusters, pose, config);
             let rows = gate(&mut batch, config, &mut report);
+            // Giving back the memory of the points is part of the work.
+            drop((points, clusters));
             (batch, rows)
         });
         report.timings = time;

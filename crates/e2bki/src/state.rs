@@ -111,6 +111,11 @@ impl Mapper {
         })
     }
 
+    /// The same to be read in parts and in any order, by many threads. Neither derives what nobody has looked at yet.
+    pub fn state_list(&self) -> StateList<'_> {
+        StateList { map: self, slots: self.contents.read(|contents| contents.set.in_order()) }
+    }
+
     /// The id that the next primitive gets.
     pub fn next_id(&self) -> u64 {
         self.contents.read(|contents| contents.set.next_id())
@@ -227,6 +232,27 @@ impl Mapper {
 
     fn state_of(&self, slot: u32) -> PrimitiveState {
         self.contents.read(|contents| state_in(&contents.set, slot))
+    }
+}
+
+/// What every primitive of a map holds; see [`Mapper::state_list`].
+#[derive(Debug)]
+pub struct StateList<'a> {
+    map: &'a Mapper,
+    slots: Vec<u32>,
+}
+
+impl StateList<'_> {
+    /// Corner of the cubic metre of every primitive, in the order of [`Mapper::states`].
+    pub fn origins(&self) -> Vec<[i32; 3]> {
+        self.map.contents.read(|contents| self.slots.iter().map(|slot| contents.set.core(*slot).sums.origin).collect())
+    }
+
+    /// The states of some primitives, by their numbers in that order, with the ids that they have in memory. Numbers that
+    /// are too large are left out.
+    pub fn read(&self, numbers: impl IntoIterator<Item = usize>) -> Vec<PrimitiveState> {
+        let slots = numbers.into_iter().filter_map(|number| self.slots.get(number));
+        self.map.contents.read(|contents| slots.map(|slot| state_in(&contents.set, *slot)).collect())
     }
 }
 

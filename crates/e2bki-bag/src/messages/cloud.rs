@@ -102,6 +102,8 @@ impl<'a> Cloud<'a> {
         let mut fields = Reader::new(wire, message)?;
         let header = Header::read(&mut fields)?;
         let (height, width) = (fields.u32()? as usize, fields.u32()? as usize);
+        // Rows without points are no rows, however many were announced.
+        let height = if width == 0 { 0 } else { height };
         // Name, offset, kind, count.
         let list = fields.list(13, |f| Ok((f.text()?, f.u32()?, f.u8()?, f.u32()?)))?;
         if list.len() > MOST_FIELDS {

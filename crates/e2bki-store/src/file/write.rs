@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
-use e2bki::{Mapper, Primitive, PrimitiveState};
+use e2bki::{Mapper, PrimitiveState};
 use rayon::prelude::*;
 
 use super::columns::columns;
@@ -36,23 +36,30 @@ pub(crate) fn save_on(disk: &SharedDisk, map: &Mapper, sources: &[String], path:
             "a map with an accumulated posterior cannot be saved: it is not made of primitives".into(),
         ));
     }
-    let mut primitives: Vec<Placed<'_>> =
-        map.primitives().map(|primitive| (tile_of(primitive.sums().origin), primitive.id(), primitive)).collect();
+    let list = map.state_list();
+    let mut placed: Vec<Placed> = list.origins().into_iter().map(tile_of).zip(0..).collect();
     // Stable: within a tile they stay in their order.
-    primitives.par_sort_by_key(|(tile, ..)| *tile);
-    let mut header = Header::of(map, sources).in_file(primitives.len() as u64);
-    if header.cubes().is_some() {
-        primitives.iter_mut().zip(0..).for_each(|((_, id, _), row)| *id = row);
+    placed.par_sort_by_key(|(tile, _)| *tile);
+    let mut header = Header::of(map, sources).in_file(placed.len() as u64);
+    let numbered = header.cubes().is_some();
+    // Row groups, with the number of their first row.
+    let mut first = 0;
+    let mut groups: Vec<(usize, &[Placed])> = Vec::new();
+    for group in placed.chunk_by(|a, b| a.0 == b.0).flat_map(|tile| tile.chunks(MOST_ROWS)) {
+        groups.push((first, group));
+        first += group.len();
     }
-    let groups: Vec<&[Placed<'_>]> =
-        primitives.chunk_by(|a, b| a.0 == b.0).flat_map(|tile| tile.chunks(MOST_ROWS)).collect();
-    if header.sources.is_empty() && !map.is_empty() {
-        header.sources = vec![content_name(&groups)];
-    }
-    let states = |group: &&[Placed<'_>]| {
-        let state = |(_, id, primitive): &Placed<'_>| PrimitiveState { id: *id, ..primitive.state() };
-        Ok((group[0].0, Cow::Owned(group.iter().map(state).collect::<Vec<_>>())))
+    let states_of = |(first, group): &(usize, &[Placed])| {
+        let mut states = list.read(group.iter().map(|(_, number)| *number));
+        if numbered {
+            states.iter_mut().zip(*first as u64..).for_each(|(state, row)| state.id = row);
+        }
+        states
     };
+    if header.sources.is_empty() && !map.is_empty() {
+        header.sources = vec![name_of(groups.par_iter().map(|group| content_hash(&states_of(group))).collect())];
+    }
+    let states = |group: &(usize, &[Placed])| Ok((group.1[0].0, Cow::Owned(states_of(group))));
     let beside = Beside::write(map, path)?;
     let hash = write_atomically_on(disk, path, |out| {
         let hash = map_hash(&header, &write_map(out, path, &header, &groups, states)?);
@@ -63,27 +70,20 @@ pub(crate) fn save_on(disk: &SharedDisk, map: &Mapper, sources: &[String], path:
     Ok(header)
 }
 
-/// A primitive with its tile, and its id in the file.
-type Placed<'a> = ([i32; 2], u64, Primitive<'a>);
-
-/// A name for a map whose drives were not named, from what it holds.
-fn content_name(groups: &[&[Placed<'_>]]) -> String {
-    let hash_of = |group: &&[Placed<'_>]| {
-        content_hash(group.iter().map(|(_, id, primitive)| (*id, primitive.mean(), primitive.log_evidence())))
-    };
-    name_of(groups.par_iter().map(hash_of).collect())
-}
+/// The tile of a primitive, and its number in the map.
+type Placed = ([i32; 2], usize);
 
 /// Hash of the primitives of a row group: ids, means and log-evidence.
-fn content_hash(primitives: impl Iterator<Item = (u64, [f64; 3], Vec<f64>)>) -> u64 {
+fn content_hash(states: &[PrimitiveState]) -> u64 {
     let mut bytes = Vec::new();
-    for (id, mean, log_evidence) in primitives {
-        bytes.extend(id.to_le_bytes());
-        bytes.extend(mean.iter().chain(&log_evidence).flat_map(|v| v.to_le_bytes()));
+    for state in states {
+        bytes.extend(state.id.to_le_bytes());
+        bytes.extend(state.sums.mean().iter().chain(&state.log_evidence_f64()).flat_map(|v| v.to_le_bytes()));
     }
     hash(&bytes)
 }
 
+/// A name for a map whose drives were not named, from the hashes of its row groups.
 fn name_of(hashes: Vec<u64>) -> String {
     let bytes: Vec<u8> = hashes.into_iter().flat_map(u64::to_le_bytes).collect();
     format!("unnamed-{:016x}", hash(&bytes))
@@ -109,10 +109,7 @@ pub(crate) fn save_tiles(
     };
     let mut header = header.in_file(tiles.iter().map(|(_, rows)| rows).sum());
     if header.sources.is_empty() && !groups.is_empty() {
-        let hash_of = |group| -> Result<u64> {
-            let (_, states) = states_of(group)?;
-            Ok(content_hash(states.iter().map(|state| (state.id, state.sums.mean(), state.log_evidence_f64()))))
-        };
+        let hash_of = |group| -> Result<u64> { Ok(content_hash(&states_of(group)?.1)) };
         header.sources = vec![name_of(groups.par_iter().map(hash_of).collect::<Result<_>>()?)];
     }
     let hash = write_atomically(path, |out| {
