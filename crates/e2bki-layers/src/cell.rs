@@ -116,6 +116,15 @@ impl Cell {
         }
     }
 
+    /// The state of a cell with ground, by its cost, its class, and whether it was seen.
+    pub(crate) fn state_if(&self, seen: bool) -> State {
+        match (self.lethal >= 0.5, self.class >= 0 && seen) {
+            (true, _) => State::Occupied,
+            (false, true) => State::Free,
+            (false, false) => State::Unknown,
+        }
+    }
+
     /// The same cell where no ground is known: occupied if something is there, unknown otherwise.
     pub(crate) fn without_ground(&self) -> Self {
         let blocked = self.obstacle >= 0.5;

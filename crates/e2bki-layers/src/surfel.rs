@@ -1,11 +1,14 @@
 //! Pieces of surface: what a map holds, as far as layers need it.
 
+use std::ops::Range;
+
 use e2bki::free::{Counters, State};
 use e2bki::{ClassSet, Mapper, Primitive, SemanticMapper};
 
 use crate::costs::ClassCosts;
 use crate::error::Result;
 use crate::grid::Grid;
+use crate::tiles::Patch;
 
 /// Half a piece is never taken to be wider than this, metres: so far at most reaches a change.
 pub(crate) const SPREAD_M: f64 = 1.0;
@@ -50,41 +53,54 @@ impl Surfel {
         }
     }
 
-    /// Calls for every cell that it covers, with its lower and upper height and the middle of them there: the cells whose
-    /// centres are in its box, and the one that holds its mean.
-    pub(crate) fn cover(&self, grid: &Grid, mut each: impl FnMut(usize, f64, f64)) {
+    /// Whether its box meets a rectangle.
+    pub(crate) fn meets(&self, low: [f64; 2], high: [f64; 2]) -> bool {
+        (0..2).all(|i| self.mean[i] + self.half[i] >= low[i] && self.mean[i] - self.half[i] <= high[i])
+    }
+
+    /// Columns and rows of the cells that it covers: those whose centres are in its box, and the one that holds its mean.
+    pub(crate) fn covered(&self, grid: &Grid) -> [Range<usize>; 2] {
+        let own = grid.cell([self.mean[0], self.mean[1]]);
+        let own = own.map(|cell| [cell % grid.size[0], cell / grid.size[0]]);
+        std::array::from_fn(|i| {
+            let found = grid.between(i, self.mean[i] - self.half[i], self.mean[i] + self.half[i]);
+            // A box that meets no centre still has its own cell.
+            own.filter(|_| found.is_empty()).map_or(found, |own| own[i]..own[i] + 1)
+        })
+    }
+
+    /// Calls for every cell of a patch that it covers, with the cell's number in the patch and in the grid, the height of its
+    /// middle there and half of its height.
+    pub(crate) fn cover(&self, grid: &Grid, patch: &Patch, mut each: impl FnMut(usize, usize, f64, f64)) {
         let [x, y, z] = self.mean;
-        let columns = grid.between(0, x - self.half[0], x + self.half[0]);
-        let rows = grid.between(1, y - self.half[1], y + self.half[1]);
-        let own = grid.cell([x, y]);
-        let mut seen_own = false;
+        let [columns, rows] = self.covered(grid);
+        let both = |a: Range<usize>, b: Range<usize>| a.start.max(b.start)..a.end.min(b.end);
+        let (columns, rows) = (both(columns, patch.columns()), both(rows, patch.rows()));
         for row in rows {
+            let first = (row - patch.rows().start) * patch.columns().len();
             for column in columns.clone() {
                 let cell = row * grid.size[0] + column;
                 let [cx, cy] = grid.center(cell);
                 let up = (self.rise[0] * (cx - x) + self.rise[1] * (cy - y)).clamp(-self.tall, self.tall);
-                seen_own |= own == Some(cell);
-                each(cell, z + up, self.thick);
+                each(first + column - patch.columns().start, cell, z + up, self.thick);
             }
-        }
-        if let Some(cell) = own.filter(|_| !seen_own) {
-            each(cell, z, self.thick);
         }
     }
 }
 
-/// How a map's free space speaks of its primitives.
-pub(crate) struct Gone<'a> {
+/// What a map has seen through.
+pub(crate) struct Through<'a> {
     counters: Option<&'a Counters>,
-    kappa: Vec<f64>,
+    /// The most that a hit counts.
+    kappa: f64,
 }
 
-impl<'a> Gone<'a> {
+impl<'a> Through<'a> {
     pub(crate) fn of(map: &'a Mapper) -> Self {
         let free = &map.config().free_space;
         let weight =
             |class: usize| if map.classes().is_movable(class) { free.movable_weight } else { free.static_weight };
-        let kappa = (0..map.classes().len()).map(weight).collect();
+        let kappa = (0..map.classes().len()).map(weight).fold(0.0, f64::max);
         Self { counters: map.free_space().filter(|counters| !counters.is_empty()), kappa }
     }
 
@@ -93,25 +109,18 @@ impl<'a> Gone<'a> {
         self.counters.is_some()
     }
 
-    fn is_gone(&self, primitive: &Primitive<'_>) -> bool {
-        let kappa = self.kappa.get(primitive.label()).copied().unwrap_or(1.0);
-        self.counters.is_some_and(|counters| counters.at(primitive.mean()).state(kappa) == State::Free)
-    }
-
     /// Whether a place was seen through, whatever might be there.
     pub(crate) fn is_free(&self, place: [f64; 3]) -> bool {
-        let most = self.kappa.iter().copied().fold(0.0, f64::max);
-        self.counters.is_some_and(|counters| counters.at(place).state(most) == State::Free)
+        self.counters.is_some_and(|counters| counters.at(place).state(self.kappa) == State::Free)
     }
 }
 
 /// The pieces of primitives, without those that are gone.
 pub(crate) fn of_primitives<'m>(
     primitives: impl IntoIterator<Item = Primitive<'m>>,
-    gone: &Gone<'_>,
     costs: &ClassCosts,
 ) -> Vec<([i32; 3], Surfel)> {
-    let there = primitives.into_iter().filter(|primitive| !gone.is_gone(primitive));
+    let there = primitives.into_iter().filter(|primitive| !primitive.is_gone());
     there.map(|primitive| (primitive.sums().origin, Surfel::of_primitive(&primitive, costs))).collect()
 }
 
@@ -119,10 +128,9 @@ pub(crate) fn of_primitives<'m>(
 pub(crate) fn as_believed(
     map: &Mapper,
     method: &dyn SemanticMapper,
-    gone: &Gone<'_>,
     costs: &ClassCosts,
 ) -> Result<Vec<([i32; 3], Surfel)>> {
-    let mut all = of_primitives(map.primitives(), gone, costs);
+    let mut all = of_primitives(map.primitives(), costs);
     let means: Vec<[f64; 3]> = all.iter().map(|(_, surfel)| surfel.mean).collect();
     let beliefs = method.query(&means)?;
     for (i, (_, surfel)) in all.iter_mut().enumerate() {

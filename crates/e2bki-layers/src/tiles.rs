@@ -16,6 +16,8 @@ pub(crate) struct Tiles {
     side: i32,
     low: [i32; 2],
     size: [usize; 2],
+    /// Column of the tiles that a column of cells is in; and the same for rows.
+    of_cells: [Vec<usize>; 2],
     /// Pieces of surface by cubic metre.
     surfels: Vec<BTreeMap<[i32; 3], Vec<Surfel>>>,
 }
@@ -28,7 +30,22 @@ impl Tiles {
         let tile = |v: f64| (v / f64::from(side)).floor() as i32;
         let low = corner.map(|v| tile(v) - 1);
         let size: [usize; 2] = std::array::from_fn(|i| (tile(high[i]) + 2 - low[i]) as usize);
-        Self { side, low, size, surfels: vec![BTreeMap::new(); size[0] * size[1]] }
+        let surfels = vec![BTreeMap::new(); size[0] * size[1]];
+        let mut tiles = Self { side, low, size, of_cells: grid.size.map(|n| vec![0; n]), surfels };
+        for axis in 0..2 {
+            for tile in 0..size[axis] {
+                let from = f64::from((low[axis] + tile as i32) * side);
+                for cell in grid.between(axis, from, from + f64::from(side)) {
+                    tiles.of_cells[axis][cell] = tile;
+                }
+            }
+        }
+        tiles
+    }
+
+    /// The tile that holds the cell of a column and a row.
+    pub(crate) fn of_cell(&self, column: usize, row: usize) -> usize {
+        self.of_cells[1][row] * self.size[0] + self.of_cells[0][column]
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -46,27 +63,31 @@ impl Tiles {
         self.tile_of([block[0], block[1]])
     }
 
-    /// Marks the tiles from one cubic metre to another.
-    pub(crate) fn mark(&self, marks: &mut [bool], low: [i32; 3], high: [i32; 3]) {
+    /// Calls for every tile from one cubic metre to another.
+    pub(crate) fn between(&self, low: [i32; 3], high: [i32; 3], mut each: impl FnMut(usize)) {
         let last: [i32; 2] = std::array::from_fn(|i| self.low[i] + self.size[i] as i32 - 1);
         let from: [i32; 2] = std::array::from_fn(|i| low[i].div_euclid(self.side).max(self.low[i]));
         let to: [i32; 2] = std::array::from_fn(|i| high[i].div_euclid(self.side).min(last[i]));
         for y in from[1]..=to[1] {
             for x in from[0]..=to[0] {
-                marks[(y - self.low[1]) as usize * self.size[0] + (x - self.low[0]) as usize] = true;
+                each((y - self.low[1]) as usize * self.size[0] + (x - self.low[0]) as usize);
             }
         }
     }
 
-    /// Puts these pieces in place of those of a cubic metre.
-    pub(crate) fn put(&mut self, block: [i32; 3], surfels: Vec<Surfel>) {
-        if let Some(tile) = self.of_block(block) {
-            if surfels.is_empty() {
-                self.surfels[tile].remove(&block);
-            } else {
-                self.surfels[tile].insert(block, surfels);
-            }
-        }
+    /// Puts these pieces in place of those of a cubic metre, which it returns.
+    pub(crate) fn put(&mut self, tile: usize, block: [i32; 3], surfels: Vec<Surfel>) -> Vec<Surfel> {
+        let before = if surfels.is_empty() {
+            self.surfels[tile].remove(&block)
+        } else {
+            self.surfels[tile].insert(block, surfels)
+        };
+        before.unwrap_or_default()
+    }
+
+    /// The pieces of a cubic metre.
+    pub(crate) fn surfels_of(&self, tile: usize, block: [i32; 3]) -> &[Surfel] {
+        self.surfels[tile].get(&block).map_or(&[], Vec::as_slice)
     }
 
     /// Adds a piece.
@@ -89,23 +110,10 @@ impl Tiles {
             .flat_map(move |y| (column.saturating_sub(1)..(column + 2).min(width)).map(move |x| y * width + x))
     }
 
-    /// These tiles and those around them.
-    pub(crate) fn grown(&self, marks: &[bool]) -> Vec<bool> {
-        let mut grown = marks.to_vec();
-        for tile in (0..marks.len()).filter(|tile| marks[*tile]) {
-            for other in self.around(tile) {
-                grown[other] = true;
-            }
-        }
-        grown
-    }
-
     /// Pieces that may reach into a tile.
-    pub(crate) fn surfels_near(&self, tile: usize) -> impl Iterator<Item = &Surfel> {
-        let [low, high] = self.bounds(tile);
-        let near = move |surfel: &&Surfel| {
-            (0..2).all(|i| surfel.mean[i] >= low[i] - SPREAD_M && surfel.mean[i] <= high[i] + SPREAD_M)
-        };
+    pub(crate) fn surfels_near(&self, grid: &Grid, tile: usize) -> impl Iterator<Item = &Surfel> {
+        let ([low, high], slack) = (self.bounds(tile), grid.resolution);
+        let near = move |surfel: &&Surfel| surfel.meets(low.map(|v| v - slack), high.map(|v| v + slack));
         self.around(tile).flat_map(|other| self.surfels[other].values().flatten()).filter(near)
     }
 
@@ -135,6 +143,14 @@ impl Patch {
         self.columns.len() * self.rows.len()
     }
 
+    pub(crate) fn columns(&self) -> Range<usize> {
+        self.columns.clone()
+    }
+
+    pub(crate) fn rows(&self) -> Range<usize> {
+        self.rows.clone()
+    }
+
     /// The cells, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + use<> {
         let (columns, width) = (self.columns.clone(), self.width);
@@ -142,6 +158,7 @@ impl Patch {
     }
 
     /// Which of them a cell is.
+    #[cfg(test)]
     pub(crate) fn find(&self, cell: usize) -> Option<usize> {
         let (column, row) = (cell % self.width, cell / self.width);
         let inside = self.columns.contains(&column) && self.rows.contains(&row);

@@ -71,6 +71,48 @@ mod tests {
         }
     }
 
+    /// Frames of ground ahead of a sensor that moves, with something that stands in its way for the first three.
+    fn walk(map: &mut Mapper, index: usize) {
+        let mut points = Vec::new();
+        for column in 0..360 {
+            for beam in 0..24 {
+                let (turn, down) = ((column as f32).to_radians(), (1.0 + beam as f32).to_radians());
+                let wall = index < 3 && turn.cos() > 0.9;
+                let range = (1.5 / down.sin()).min(if wall { 4.0 / (turn.cos() * down.cos()) } else { f32::MAX });
+                if range < 30.0 {
+                    points.push([
+                        turn.cos() * down.cos() * range,
+                        turn.sin() * down.cos() * range,
+                        -down.sin() * range,
+                    ]);
+                }
+            }
+        }
+        let labels: Vec<u32> = points.iter().map(|p| if p[2] > -1.45 { 2 } else { 0 }).collect();
+        let world_from_sensor = Pose::from_translation([0.3 * index as f64, 0.1, 0.0]).unwrap();
+        map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor }).unwrap();
+    }
+
+    #[test]
+    fn a_map_that_sees_through_things_is_followed_as_well() {
+        let config = Config::default().with(|c| c.free_space.enabled = true);
+        let mut map = Mapper::new(classes(), config).unwrap();
+        let grid = Grid::covering([-12.0, -12.0], [14.0, 12.0], 0.25).unwrap();
+        let mut layers = Layers::of(&map, grid, settings()).unwrap();
+        let occupied = |layers: &Layers| layers.cells().iter().filter(|cell| cell.state == State::Occupied).count();
+        let mut most = 0;
+        for index in 0..9 {
+            walk(&mut map, index);
+            let refreshed = layers.refresh(&map).unwrap();
+            assert!(!refreshed.everything);
+            let anew = Layers::of(&map, grid, settings()).unwrap();
+            assert!(bits(&layers) == bits(&anew), "frame {index}");
+            most = most.max(occupied(&layers));
+        }
+        assert!(map.primitives().any(|p| p.is_gone()), "nothing was seen through");
+        assert!(most > 20 && occupied(&layers) < most, "{most} occupied, then {}", occupied(&layers));
+    }
+
     #[test]
     fn a_wall_a_step_and_a_branch_are_told_apart() {
         let mut map = Mapper::new(classes(), Config::default()).unwrap();

@@ -51,6 +51,13 @@ impl<'a> Planner<'a> {
         Ok(Way::of(self.layers, &self.space, &search::straightened(grid, &self.space, &cells)))
     }
 
+    /// What having the robot's middle in a cell costs, 0 to 1: the cell's own cost and the risk within the robot's width. 1
+    /// where it is not driven to; nothing where nothing is known.
+    pub fn footprint_cost(&self, cell: usize) -> Option<f32> {
+        let known = self.layers.cells().get(cell)?.state != e2bki::free::State::Unknown;
+        known.then(|| if self.space.is_open(cell) { self.space.cost[cell] } else { 1.0 })
+    }
+
     /// The cell of a start or goal that can be driven to.
     fn end(&self, name: &str, [x, y]: [f64; 2]) -> Result<usize> {
         let grid = self.layers.grid();

@@ -15,6 +15,8 @@ pub(super) enum Why {
 
 /// Cost and risk of every cell.
 pub(super) struct Space {
+    /// Cost of a cell, 0 to 1, with the risk within the robot's width.
+    pub(super) cost: Vec<f32>,
     /// Cost of a metre.
     pub(super) weight: Vec<f32>,
     /// Highest probability of an obstacle within the robot's width.
@@ -55,12 +57,13 @@ impl Space {
             .iter()
             .map(|cell| cell.state == State::Unknown && robot.unknown_cost >= e2bki::LETHAL_COST)
             .collect();
-        let weight = |(cell, risk): (&crate::Cell, &f32)| {
+        let cost = |(cell, risk): (&crate::Cell, &f32)| {
             let own = if cell.state == State::Unknown { unknown_cost } else { cell.risk_cost };
-            1.0 + robot.cost_weight as f32 * (1.0 - (1.0 - own) * (1.0 - risk))
+            1.0 - (1.0 - own) * (1.0 - risk)
         };
-        let weight = layers.cells().iter().zip(&risk).map(weight).collect();
-        Self { weight, risk, unknown, max_risk: robot.max_risk as f32 }
+        let cost: Vec<f32> = layers.cells().iter().zip(&risk).map(cost).collect();
+        let weight = cost.iter().map(|cost| 1.0 + robot.cost_weight as f32 * cost).collect();
+        Self { cost, weight, risk, unknown, max_risk: robot.max_risk as f32 }
     }
 
     /// Whether a cell can be entered.

@@ -1,56 +1,49 @@
 //! What calibrated uncertainty is for: ways planned on the maps of several methods, against true obstacles.
 
+mod pairs;
 mod score;
+mod spread;
+mod trade;
 mod truth;
+mod ways;
 
 use std::time::Instant;
 
 use anyhow::Result;
-use e2bki::random::Rng;
 use e2bki::{ClassSet, Config, Frame, Mapper, Pose, SemanticMapper, Semantics};
 use e2bki_baselines::Baseline;
+use e2bki_eval::Table;
 use e2bki_eval::plot::{Figure, Panel, Series};
-use e2bki_eval::{Table, decimals};
-use e2bki_layers::{ClassCosts, Grid, Layers, Planner, Robot, Settings, UnknownClasses};
+use e2bki_layers::{ClassCosts, Grid, Layers, Robot, Settings, UnknownClasses};
 use e2bki_sim::{Drive, DriveOptions, ErrorModel, Sensor, WorldKind};
 
 use super::context::Context;
 use super::method::OURS;
 use crate::table;
-use score::{LayerScore, collides, common, layers};
-use truth::{Seen, Truth};
+use score::{LayerScore, common, layers};
+use spread::{mean, shown, spread};
+use trade::Trade;
+use truth::Seen;
+use ways::{Outcome, RISKS};
 
 /// Drives, and pairs of places in each.
-const SEEDS: [u64; 6] = [101, 102, 103, 104, 105, 106];
+const SEEDS: [u64; 10] = [101, 102, 103, 104, 105, 106, 107, 108, 109, 110];
 const PAIRS: usize = 40;
 /// Every so many frames one is mapped; the truth is of all.
 const EVERY: usize = 5;
 /// Half the side of the grid around the middle of the drive, metres, and of its cells.
 const HALF_M: f64 = 30.0;
 const CELL_M: f64 = 0.2;
-/// Straight distance of start and goal, metres.
-const APART_M: (f64, f64) = (10.0, 40.0);
-/// Risks that the robot is willing to take.
-const RISKS: [f64; 6] = [0.05, 0.1, 0.2, 0.3, 0.5, 0.7];
-const DEFAULT: usize = 3;
-
 /// The same map read by its expectations, without its uncertainty.
 const PLAIN: &str = "E2-BKI, expectation only";
-
-/// What became of the pairs of one drive, by method and risk.
-#[derive(Clone, Default)]
-struct Outcome {
-    tried: usize,
-    planned: usize,
-    collided: usize,
-    /// Lengths against planning with perfect knowledge, of the ways that all methods found.
-    ratios: Vec<f64>,
-}
 
 /// What came of one drive.
 struct DriveScore {
     scores: Vec<LayerScore>,
+    /// Ways by map and risk.
     outcomes: Vec<Vec<Outcome>>,
+    /// Ways by map and price.
+    trades: Vec<Vec<Trade>>,
 }
 
 pub(super) fn table(context: &mut Context) -> Result<()> {
@@ -72,61 +65,13 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
         SEEDS.len(),
         context.frames(),
         PAIRS,
-        APART_M.0,
-        APART_M.1
+        pairs::APART_M.0,
+        pairs::APART_M.1
     ))?;
-    ways(context, &names, &drives)?;
+    trade::table(context, &names, &drives.iter().map(|d| &d.trades).collect::<Vec<_>>())?;
+    ways::table(context, &names, &drives.iter().map(|d| &d.outcomes).collect::<Vec<_>>())?;
     grounds(context, &names, &drives)?;
     context.figure(&figure(&names, &drives))
-}
-
-/// Mean and 1.96 standard errors over drives.
-fn spread(values: impl Iterator<Item = Option<f64>>) -> Option<(f64, f64)> {
-    let known: Vec<f64> = values.flatten().collect();
-    let n = known.len() as f64;
-    let mean = known.iter().sum::<f64>() / n;
-    let variance = known.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
-    (n > 0.0).then(|| (mean, 1.96 * (variance / n).sqrt()))
-}
-
-fn shown(value: Option<(f64, f64)>, digits: usize) -> String {
-    match value {
-        Some((mean, error)) => format!("{mean:.digits$} ± {error:.digits$}"),
-        None => decimals(None, digits),
-    }
-}
-
-fn share(part: usize, all: usize) -> Option<f64> {
-    (all > 0).then(|| 100.0 * part as f64 / all as f64)
-}
-
-impl Outcome {
-    fn found(&self) -> Option<f64> {
-        share(self.planned, self.tried)
-    }
-
-    fn hit(&self) -> Option<f64> {
-        share(self.collided, self.planned)
-    }
-
-    fn length(&self) -> Option<f64> {
-        let n = self.ratios.len();
-        (n > 0).then(|| 100.0 * self.ratios.iter().sum::<f64>() / n as f64)
-    }
-}
-
-fn ways(context: &mut Context, names: &[&str], drives: &[DriveScore]) -> Result<()> {
-    let mut rows = Table::new(["map", "max_risk", "way found %", "collides %", "length % of the true way"]);
-    for (m, name) in names.iter().enumerate() {
-        for (r, risk) in RISKS.iter().enumerate() {
-            let of = |value: fn(&Outcome) -> Option<f64>| spread(drives.iter().map(|d| value(&d.outcomes[m][r])));
-            let risk = if r == DEFAULT { format!("{risk} (default)") } else { risk.to_string() };
-            let (found, hit, length) = (of(Outcome::found), of(Outcome::hit), of(Outcome::length));
-            rows.row([(*name).into(), risk, shown(found, 1), shown(hit, 1), shown(length, 1)]);
-        }
-    }
-    context.note("Ways. Lengths are of the pairs for which every map has a way:")?;
-    context.table(&rows)
 }
 
 fn grounds(context: &mut Context, names: &[&str], drives: &[DriveScore]) -> Result<()> {
@@ -155,25 +100,16 @@ fn figure(names: &[&str], drives: &[DriveScore]) -> Figure {
     let ticks: Vec<String> = RISKS.iter().map(ToString::to_string).collect();
     let panel = |title: &str, unit: &str, value: fn(&Outcome) -> Option<f64>| {
         let series = names.iter().enumerate().map(|(m, name)| {
-            let mean = |r: usize| spread(drives.iter().map(|d| value(&d.outcomes[m][r]))).map(|(mean, _)| mean);
+            let mean = |r: usize| Some(mean(drives.iter().map(|d| value(&d.outcomes[m][r]))));
             Series::at_ticks(*name, (0..RISKS.len()).map(mean))
         });
         Panel::lines(title, "max_risk of the robot", unit, ticks.clone(), series.collect())
     };
-    // Collisions over length: who collides least at equal length.
-    let trade = names.iter().enumerate().map(|(m, name)| {
-        let mean = |r: usize, value: fn(&Outcome) -> Option<f64>| {
-            spread(drives.iter().map(|d| value(&d.outcomes[m][r]))).map_or(f64::NAN, |(mean, _)| mean)
-        };
-        let points = (0..RISKS.len()).map(|r| (mean(r, Outcome::length), mean(r, Outcome::hit))).collect();
-        Series { name: (*name).into(), points }
-    });
-    let trade = Panel::lines("Collisions at a length", "length [% of the true way]", "%", Vec::new(), trade.collect());
     let panels = vec![
-        panel("Ways that collide", "%", Outcome::hit),
-        panel("Ways found", "%", Outcome::found),
-        panel("Length against the true way", "%", Outcome::length),
-        trade,
+        trade::panel(names, &drives.iter().map(|d| &d.trades).collect::<Vec<_>>()),
+        panel("Ways found below a risk", "%", Outcome::found),
+        panel("Of these collide", "%", Outcome::hit),
+        panel("Their length against the true way", "%", Outcome::length),
     ];
     Figure::new("Planning on the maps", 2, panels)
 }
@@ -216,7 +152,7 @@ fn one_drive(context: &mut Context, seed: u64) -> Result<DriveScore> {
         }
     }
     let start = Instant::now();
-    let anew = Layers::of(&ours, grid, settings.clone())?;
+    Layers::of(&ours, grid, settings.clone())?;
     let whole = start.elapsed().as_secs_f64() * 1e3;
     table::say(&format!(
         "drive {seed}: {} primitives; layers of {} cells {whole:.0} ms anew, {:.0} ms per frame (median)",
@@ -225,55 +161,25 @@ fn one_drive(context: &mut Context, seed: u64) -> Result<DriveScore> {
         score::median(times).unwrap_or(0.0)
     ));
     let truth = seen.finish(&drive, &settings)?;
-    let mut maps = vec![anew, Layers::as_believed(&ours, &ours, grid, settings.clone())?];
-    for other in &others {
-        maps.push(Layers::as_believed(&ours, other.as_ref(), grid, settings.clone())?);
+    // To this robot all ground that it can drive on is the same: its ways are long because of risk only.
+    let mut careless = robot.clone();
+    careless.costs = classes.names().iter().cloned().map(|name| (name, 0)).collect();
+    for (class, name) in classes.names().iter().enumerate().filter(|(class, _)| settings.costs.is_lethal(*class)) {
+        careless.costs.insert(name.clone(), classes.cost(class).unwrap_or(e2bki::LETHAL_COST));
     }
+    let only_risk = Settings::new(careless.clone(), ClassCosts::of(&classes, &careless, UnknownClasses::Refuse)?);
+    let believed = |settings: &Settings| -> Result<Vec<Layers>> {
+        let mut maps = vec![Layers::of(&ours, grid, settings.clone())?];
+        maps.push(Layers::as_believed(&ours, &ours, grid, settings.clone())?);
+        for other in &others {
+            maps.push(Layers::as_believed(&ours, other.as_ref(), grid, settings.clone())?);
+        }
+        Ok(maps)
+    };
+    let maps = believed(&settings)?;
     let asked = common(&truth, &maps);
     let scores = maps.iter().map(|map| layers(&truth, map, &asked)).collect();
-    Ok(DriveScore { scores, outcomes: plans(&truth, &maps, seed) })
-}
-
-/// Plans between random places on every map, for every risk.
-fn plans(truth: &Truth, maps: &[Layers], seed: u64) -> Vec<Vec<Outcome>> {
-    let mut outcomes = vec![vec![Outcome::default(); RISKS.len()]; maps.len()];
-    let grid = *truth.layers.grid();
-    let open: Vec<usize> =
-        (0..grid.len()).filter(|cell| truth.away[*cell] < 15.0 && truth.layers.cells()[*cell].lethal == 0.0).collect();
-    if open.is_empty() {
-        return outcomes;
-    }
-    let robot = &truth.layers.settings().robot;
-    let knowing = Planner::of(&truth.layers);
-    let planner = |map, risk: &f64| Planner::with(map, Robot { max_risk: *risk, ..robot.clone() });
-    let planners: Vec<Vec<Planner<'_>>> =
-        RISKS.iter().map(|risk| maps.iter().map(|map| planner(map, risk)).collect()).collect();
-    let mut random = Rng::new(seed);
-    let mut any = || grid.center(open[random.below(open.len())]);
-    let (mut made, mut tries) = (0, 0);
-    while made < PAIRS && tries < 60 * PAIRS {
-        tries += 1;
-        let (from, to) = (any(), any());
-        let apart = (to[0] - from[0]).hypot(to[1] - from[1]);
-        if !(APART_M.0..APART_M.1).contains(&apart) {
-            continue;
-        }
-        let Ok(best) = knowing.plan(from, to) else { continue };
-        made += 1;
-        for (r, planners) in planners.iter().enumerate() {
-            let found: Vec<_> = planners.iter().map(|planner| planner.plan(from, to).ok()).collect();
-            let all = found.iter().all(Option::is_some);
-            for (m, way) in found.iter().enumerate() {
-                let outcome = &mut outcomes[m][r];
-                outcome.tried += 1;
-                let Some(way) = way else { continue };
-                outcome.planned += 1;
-                outcome.collided += usize::from(collides(truth, way));
-                if all {
-                    outcome.ratios.push(way.length / best.length.max(1e-6));
-                }
-            }
-        }
-    }
-    outcomes
+    let pairs = pairs::pairs(&truth, PAIRS, seed);
+    let outcomes = ways::plans(&truth, &maps, &pairs);
+    Ok(DriveScore { scores, outcomes, trades: trade::trades(&truth, &believed(&only_risk)?, &pairs) })
 }

@@ -1,0 +1,92 @@
+//! What of the layers is out of date with a map.
+
+use e2bki::{Changes, Mapper};
+use rayon::prelude::*;
+
+use super::marks::Marks;
+use super::{Asked, Free, Layers, NOWHERE, Refreshed, Views};
+use crate::error::Result;
+use crate::surfel::{self, Surfel, Through};
+
+impl Layers {
+    /// Brings the layers up to date with a map: only what changed since the last time is computed anew, with the same
+    /// result as computing everything.
+    pub fn refresh(&mut self, map: &Mapper) -> Result<Refreshed> {
+        surfel::check(map.classes(), &self.settings.costs)?;
+        let since = self.moment.as_ref().filter(|moment| map.has_been_at(moment));
+        let changes = since.map(|moment| map.changes_since(moment.number())).filter(|changes| !changes.everything);
+        let (through, height) = (Through::of(map), self.settings.robot.height);
+        let free = |at: [f64; 3]| through.is_known().then(|| through.is_free([at[0], at[1], at[2] + 0.5 * height]));
+        let asked = Asked { query: &|places| Ok(map.query(places)), calibrated: true, free: &free };
+        let refreshed = match changes {
+            None => {
+                self.tiles.clear();
+                for (block, surfel) in surfel::of_primitives(map.primitives(), &self.settings.costs) {
+                    self.tiles.add(block, surfel);
+                }
+                self.compute_all(&asked)?
+            }
+            Some(changes) => {
+                let (touched, views) = (self.take_surfaces(map, &changes), self.views_of(&changes));
+                self.compute(&touched, &views, &asked)?
+            }
+        };
+        // What beams passed through is announced only where something is: the state of all others is looked at.
+        if through.is_known() && !refreshed.everything {
+            self.look_through(&free);
+        }
+        self.moment = Some(map.moment());
+        Ok(refreshed)
+    }
+
+    /// Takes over the surfaces of changed cubic metres; returns the cells that these cover or covered, of those that are others
+    /// than before.
+    fn take_surfaces(&mut self, map: &Mapper, changes: &Changes) -> Marks {
+        let blocks: Vec<([i32; 3], usize)> =
+            changes.primitive_blocks().filter_map(|block| Some((block, self.tiles.of_block(block)?))).collect();
+        let of_block = |(block, tile): &([i32; 3], usize)| {
+            let there = surfel::of_primitives(map.primitives_in_blocks(*block, *block), &self.settings.costs);
+            let there: Vec<Surfel> = there.into_iter().map(|(_, surfel)| surfel).collect();
+            let before = self.tiles.surfels_of(*tile, *block);
+            let differ: Vec<_> = if there.len() == before.len() {
+                there.iter().zip(before).filter(|(a, b)| a != b).flat_map(|(a, b)| [a, b]).collect()
+            } else {
+                there.iter().chain(before).collect()
+            };
+            let covered: Vec<_> = differ.into_iter().map(|surfel| surfel.covered(&self.grid)).collect();
+            (there, covered)
+        };
+        let found: Vec<_> = blocks.par_iter().with_min_len(32).map(of_block).collect();
+        let mut touched = Marks::none(&self.tiles, &self.grid);
+        for ((block, tile), (surfels, covered)) in blocks.into_iter().zip(found) {
+            for [columns, rows] in covered {
+                touched.add_range(&self.tiles, &self.grid, columns, rows);
+            }
+            self.tiles.put(tile, block, surfels);
+        }
+        touched
+    }
+
+    /// Between which heights beliefs can differ in every tile.
+    fn views_of(&self, changes: &Changes) -> Views {
+        let mut views = vec![NOWHERE; self.tiles.len()];
+        for (low, high) in changes.blocks.iter().filter_map(|change| change.views) {
+            self.tiles.between(low, high, |tile| {
+                let [from, to] = &mut views[tile];
+                (*from, *to) = (from.min(low[2] as f32), to.max(high[2] as f32 + 1.0));
+            });
+        }
+        views
+    }
+
+    /// The state of cells that have no sample of their own, by what was seen through.
+    fn look_through(&mut self, free: Free<'_>) {
+        let (grid, ground) = (self.grid, &self.ground);
+        self.cells.par_iter_mut().enumerate().with_min_len(4096).for_each(|(index, cell)| {
+            if cell.height.is_finite() && !ground[index].is_finite() {
+                let [x, y] = grid.center(index);
+                cell.state = cell.state_if(free([x, y, f64::from(cell.height)]).unwrap_or(cell.slope.is_finite()));
+            }
+        });
+    }
+}

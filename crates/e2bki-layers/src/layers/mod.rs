@@ -1,0 +1,154 @@
+//! The layers of a grid, computed from a map and kept up to date with it.
+
+mod follow;
+mod judge;
+mod marks;
+mod settings;
+mod standing;
+mod surface;
+
+use e2bki::{Beliefs, Mapper, Moment, SemanticMapper};
+
+pub use settings::{Refreshed, Settings};
+
+use crate::cell::Cell;
+use crate::error::Result;
+use crate::grid::Grid;
+use crate::ground::{Floor, RowSums};
+use crate::surfel;
+use crate::tiles::Tiles;
+use marks::Marks;
+
+/// Layers of a grid: a [`Cell`] and the probabilities of the classes for every cell, rows from south to north.
+#[derive(Debug, Clone)]
+pub struct Layers {
+    grid: Grid,
+    settings: Settings,
+    classes: usize,
+    cells: Vec<Cell>,
+    probability: Vec<f32>,
+    tiles: Tiles,
+    /// Lowest traversable surface of every cell.
+    sample: Vec<f32>,
+    /// The lowest of these in every tile.
+    floors: Vec<Floor>,
+    /// Those of the samples that are ground.
+    ground: Vec<f32>,
+    rows: Vec<RowSums>,
+    moment: Option<Moment>,
+}
+
+/// Whom beliefs are asked of, and how they are read.
+struct Asked<'a> {
+    query: &'a dyn Fn(&[[f64; 3]]) -> Result<Beliefs>,
+    /// Whether the most likely class has the probability 1 − u.
+    calibrated: bool,
+    free: Free<'a>,
+}
+
+/// Says whether a place was seen through, if the map knows that.
+type Free<'a> = &'a (dyn Fn([f64; 3]) -> Option<bool> + Sync);
+
+/// Where beliefs can differ: the range of heights, by tile.
+type Views = Vec<[f32; 2]>;
+
+/// Nowhere, and everywhere.
+const NOWHERE: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
+const EVERYWHERE: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
+
+impl Layers {
+    /// The layers of a map.
+    pub fn of(map: &Mapper, grid: Grid, settings: Settings) -> Result<Self> {
+        surfel::check(map.classes(), &settings.costs)?;
+        let mut layers = Self::empty(grid, settings, map.classes().len());
+        layers.refresh(map)?;
+        Ok(layers)
+    }
+
+    /// The same surfaces, of the classes that another method believes in, by its own expectations: to compare methods on one
+    /// footing.
+    pub fn as_believed(map: &Mapper, method: &dyn SemanticMapper, grid: Grid, settings: Settings) -> Result<Self> {
+        surfel::check(map.classes(), &settings.costs)?;
+        surfel::check(method.classes(), &settings.costs)?;
+        let mut layers = Self::empty(grid, settings, map.classes().len());
+        for (block, surfel) in surfel::as_believed(map, method, &layers.settings.costs)? {
+            layers.tiles.add(block, surfel);
+        }
+        let asked = Asked { query: &|places| Ok(method.query(places)?), calibrated: false, free: &|_: [f64; 3]| None };
+        layers.compute_all(&asked)?;
+        Ok(layers)
+    }
+
+    /// Layers of cells that come from elsewhere, as from a simulator: to plan on them, or to write them. They follow no map.
+    pub fn from_cells(grid: Grid, settings: Settings, cells: Vec<Cell>) -> Result<Self> {
+        if cells.len() != grid.len() {
+            return Err(crate::Error::Refused(format!("{} cells for a grid of {}", cells.len(), grid.len())));
+        }
+        let classes = settings.costs.len();
+        Ok(Self { cells, ..Self::empty(grid, settings, classes) })
+    }
+
+    fn empty(grid: Grid, settings: Settings, classes: usize) -> Self {
+        let tiles = Tiles::of(&grid);
+        Self {
+            settings,
+            classes,
+            cells: vec![Cell::UNKNOWN; grid.len()],
+            probability: vec![0.0; grid.len() * classes],
+            sample: vec![f32::NAN; grid.len()],
+            floors: vec![Floor::NONE; tiles.len()],
+            ground: vec![f32::NAN; grid.len()],
+            rows: vec![RowSums::default(); grid.len()],
+            moment: None,
+            tiles,
+            grid,
+        }
+    }
+
+    fn compute_all(&mut self, asked: &Asked<'_>) -> Result<Refreshed> {
+        let views = vec![EVERYWHERE; self.tiles.len()];
+        let done = self.compute(&Marks::all(&self.tiles, &self.grid), &views, asked)?;
+        Ok(Refreshed { everything: true, ..done })
+    }
+
+    /// Computes everything that depends on cells whose surfaces changed, and on beliefs. Each step says which of its results
+    /// are others than before, and the next one starts from these alone.
+    fn compute(&mut self, touched: &Marks, views: &Views, asked: &Asked<'_>) -> Result<Refreshed> {
+        let (samples, floors) = self.find_samples(touched);
+        let admitted = self.admit_ground(&samples, &floors);
+        let fitted = self.fit_ground(&admitted);
+        let standing = self.find_obstacles(touched, &floors, &admitted, &fitted);
+        self.judge(&fitted, &standing, views, asked)
+    }
+
+    /// Where the cells are.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// What the layers were computed for.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The cells, row by row from south to north.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// Number of classes.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// Probability of every class in a cell; zeros where there is no ground.
+    pub fn probability(&self, cell: usize) -> &[f32] {
+        &self.probability[cell * self.classes..][..self.classes]
+    }
+
+    /// One layer by name (see [`crate::LAYERS`]), row by row from south to north.
+    pub fn layer(&self, name: &str) -> Option<Vec<f32>> {
+        let (_, _, _, value) = crate::LAYERS.iter().find(|(known, ..)| *known == name)?;
+        Some(self.cells.iter().map(value).collect())
+    }
+}
