@@ -158,6 +158,29 @@ try {
     await ready(page);
   });
 
+  await test("what driving costs, and the robot that drives", async () => {
+    await page.click('#what [data-value="costs"]');
+    await ready(page);
+    const { drawn, colors } = await look(page);
+    assert.ok(drawn > 0.01 && colors > 10, `${drawn} ${colors}`);
+    const cells = (await shown(page))[0];
+    assert.ok(cells > 1000, `${cells} cells`);
+    const seen = await page.evaluate(() => {
+      const [map] = window.viewer.state.maps, tiles = [...map.loaded.costs.values()];
+      const place = map.footprint.lines.geometry.attributes.position.array, side = (a, b) => Math.hypot(...[0, 1].map((i) => place[3 * a + i] - place[3 * b + i]));
+      return { cost: tiles.flatMap((tile) => [...tile.value].filter((_, i) => i % 4 === 3)), visible: map.footprint.lines.visible, sides: [side(0, 1), side(1, 2)], robot: map.about.robot, mode: window.viewer.shared.mode.value };
+    });
+    // A street: most of its surface can be driven on, its houses cannot.
+    assert.ok(seen.cost.some((v) => v > 60000) && seen.cost.some((v) => v < 15000), "free and forbidden places");
+    assert.ok(seen.visible, "the robot is shown at the end of the way");
+    assert.ok(Math.abs(seen.sides[0] - seen.robot.length) < 0.01 && Math.abs(seen.sides[1] - seen.robot.width) < 0.01, `${seen.sides}`);
+    assert.equal(seen.mode, 4);
+    await picture(page, "viewer-costs");
+    await page.click('#what [data-value="primitives"]');
+    await ready(page);
+    assert.equal(await page.evaluate(() => window.viewer.shared.mode.value), 0, "the colours of before");
+  });
+
   await test("a lost program comes back", async () => {
     const before = await shown(page), eye = await page.evaluate(() => window.viewer.cameras.free.position.toArray());
     await viewer.end();

@@ -45,7 +45,7 @@ impl ServeArguments {
     e2bki view street.e2bki --points drive --semantics labels:predictions\n  \
     e2bki view street.e2bki --trajectory poses.txt --port 8000\n  e2bki view street.e2bki --host 0.0.0.0\n  e2bki view street.e2bki --rerun street.rrd\n\n\
     The page is part of the program and needs no network. It shows ellipsoids, voxels or points by class, uncertainty,\n\
-    variance or age; a click shows the full belief of that place. `e2bki map … --view` shows a map while it is built,\n\
+    variance or age, and what driving costs a robot; a click shows the full belief of that place. `e2bki map … --view` shows a map while it is built,\n\
     `e2bki map … --view --beside s-bki` beside the map of another method.")]
 pub(crate) struct Options {
     /// Map file, map folder, or a folder that holds one map file; two are shown side by side
@@ -63,6 +63,9 @@ pub(crate) struct Options {
     /// Voxel size shown, metres [default: the map's]
     #[arg(long, value_name = "M")]
     resolution: Option<f64>,
+    /// Robot whose costs are shown, TOML; `e2bki config --robot` prints one to change
+    #[arg(long, value_name = "FILE")]
+    robot: Option<PathBuf>,
     #[command(flatten)]
     serve: ServeArguments,
 }
@@ -71,6 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(side) = options.resolution.filter(|side| !(0.005..=10.0).contains(side)) {
         bail!("--resolution is {side}; allowed: 0.005 to 10 m");
     }
+    let robot = options.robot.as_deref().map(e2bki_layers::Robot::read).transpose()?;
     let (points, mut trajectory) = match &options.points {
         Some(folder) => scanned(folder, &options.semantics)?,
         None => Default::default(),
@@ -85,6 +89,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         table::line(&format!("{}: {} primitives, {} classes", path.display(), map.len(), map.classes().len()))?;
         let classes = map.classes().clone();
         let scene = Scene::of_map(path.display().to_string(), map, trajectory.clone(), options.resolution);
+        let scene = match &robot {
+            Some(robot) => scene.with_robot(robot)?,
+            None => scene,
+        };
         scenes.push((scene.with_points(points.clone()), classes));
     }
     if let Some(target) = &options.serve.rerun {

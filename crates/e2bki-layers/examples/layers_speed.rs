@@ -1,6 +1,6 @@
 //! What layers of 100 × 100 m at 0.2 m cost: from nothing, and kept up to date with the frames of a simulated drive.
 //!
-//!     cargo run --release -p e2bki-layers --example layers_speed -- [FRAMES] [COLUMNS] [free]
+//!     cargo run --release -p e2bki-layers --example layers_speed -- [FRAMES] [COLUMNS] [SEED] [free]
 
 use std::time::Instant;
 
@@ -55,8 +55,8 @@ fn bits(layers: &Layers) -> Vec<u32> {
 fn main() -> Result<()> {
     let given: Vec<String> = std::env::args().skip(1).collect();
     let number = |at: usize, usual: usize| given.get(at).and_then(|text| text.parse().ok()).unwrap_or(usual);
-    let (frames, columns) = (number(0, 40), number(1, 1024));
-    let mut options = DriveOptions::new(WorldKind::Offroad, 101, Sensor::Os1_64);
+    let (frames, columns, seed) = (number(0, 40), number(1, 1024), number(2, 101));
+    let mut options = DriveOptions::new(WorldKind::Offroad, seed as u64, Sensor::Os1_64);
     options.columns = Some(columns);
     let drive = Drive::new(options)?;
     let errors = ErrorModel::for_drive(&drive, 0.3)?;

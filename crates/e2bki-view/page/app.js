@@ -63,6 +63,7 @@ function changes(map, { tiles = [], points = [] }) {
 function relisted() {
   state.recount = true;
   $("what").querySelector('[data-value="points"]').disabled = state.maps.every((map) => !map.scanned.size);
+  $("what").querySelector('[data-value="costs"]').disabled = state.maps.every((map) => !map.about.robot);
 }
 
 function hello(message) {
@@ -147,7 +148,7 @@ function answer(message) {
   showBeliefs(state.maps, beliefs);
 }
 
-const NAMES = { primitives: "ellipsoids", voxels: "voxels", points: "points" };
+const NAMES = { primitives: "ellipsoids", voxels: "voxels", points: "points", costs: "cells" };
 
 // --- legend, colours, counts ------------------------------------------------------------------------------------------
 function classNames() { return [...new Map(state.maps.flatMap((map) => map.about.classes).map((c) => [c.name, c.color]))]; }
@@ -211,17 +212,19 @@ function count() {
   $("counts").textContent = `${number(shown)} of ${number(all)} ${name} shown` + (done ? "" : ` · tile ${have} of ${tiles}`);
   Object.assign(state, { shown, all });
   state.complete = done ? state.complete ?? performance.now() : null;
-  const at = quantiles(samples);
-  shared.range.value = mode === 5 ? [0, 1] : [at(0.02), Math.max(at(0.98), at(0.02) + 1e-4)];
+  const at = quantiles(samples), cost = state.what === "costs" && mode === 4;
+  shared.range.value = mode === 5 || cost ? [0, 1] : [at(0.02), Math.max(at(0.98), at(0.02) + 1e-4)];
   $("ramp").hidden = mode === 0;
+  $("ramp").classList.toggle("cost", cost);
   const [low, high] = shared.range.value.map((v) => v * (mode === 4 ? 0.25 : 1));
-  const ends = mode === 5 ? ["first", "", "last"] : ["≤ " + short(low), short(low + 0.25 * (high - low)), "≥ " + short(high)];
+  const ends = cost ? ["free", "", "no"] : mode === 5 ? ["first", "", "last"] : ["≤ " + short(low), short(low + 0.25 * (high - low)), "≥ " + short(high)];
   ["low", "middle", "high"].forEach((end, i) => ($(`ramp-${end}`).textContent = ends[i]));
 }
 
 // --- what the user does -----------------------------------------------------------------------------------------------
 const changed = () => { state.recount = true; state.dirty = true; };
 $("gone").onchange = (event) => { shared.gone.value = event.target.checked; changed(); };
+function setMode(mode) { shared.mode.value = mode; $("mode").value = String(mode); }
 $("mode").onchange = (event) => { shared.mode.value = Number(event.target.value); changed(); };
 $("threshold").oninput = (event) => { shared.threshold.value = Number(event.target.value); $("threshold-value").textContent = "u ≤ " + shared.threshold.value.toFixed(2); changed(); };
 $("time").oninput = (event) => {
@@ -265,7 +268,14 @@ function choose(group, act) {
     changed();
   };
 }
-choose("what", (value) => { state.what = value; state.complete = null; });
+choose("what", (value) => {
+  // Costs are looked at by their cost, and the others by what they were before.
+  const costs = value === "costs", before = state.what === "costs";
+  if (costs && !before) { state.usual = shared.mode.value; setMode(4); }
+  if (!costs && before) setMode(state.usual ?? 0);
+  $("fourth").textContent = costs ? "cost, with the robot's width" : "variance";
+  Object.assign(state, { what: value, complete: null });
+});
 choose("camera", (value) => cameras.show(value === "top"));
 for (const controls of Object.values(cameras.controls)) controls.addEventListener("change", () => (state.dirty = true));
 addEventListener("resize", () => (state.dirty = true));

@@ -7,7 +7,7 @@ in vec3 place;
 in vec3 size;
 in vec4 turn;
 #endif
-in vec4 value;   // u_sem, u_spa, u, 4 × variance
+in vec4 value;   // u_sem, u_spa, u, 4 × variance; of costs the cost instead
 in vec2 kind;    // class (32768 more: no longer there), age
 uniform sampler2D classes;   // rgb and whether it is shown
 uniform int mode;
@@ -16,6 +16,7 @@ uniform float threshold;
 uniform float time;
 uniform bool gone;           // whether what is no longer there is shown
 uniform float side;
+uniform float cell;          // side of a cell of the costs
 uniform float pixels;        // pixels per metre at distance 1, or everywhere from above
 uniform bool flat_view;
 out vec3 paint;
@@ -28,6 +29,13 @@ vec3 heat(float t) {
   t = clamp(t, 0.0, 1.0) * 4.0;
   vec3 mixed = t < 1.0 ? mix(a, b, t) : t < 2.0 ? mix(b, c, t - 1.0) : t < 3.0 ? mix(c, d, t - 2.0) : mix(d, e, t - 3.0);
   return mixed / 255.0;
+}
+
+/// From free through costly to what is not driven on.
+vec3 traffic(float t) {
+  vec3 a = vec3(0.16, 0.62, 0.35), b = vec3(0.95, 0.80, 0.25), c = vec3(0.85, 0.20, 0.16), d = vec3(0.36, 0.10, 0.30);
+  t = clamp(t, 0.0, 1.0);
+  return t < 0.4 ? mix(a, b, t / 0.4) : t < 0.8 ? mix(b, c, (t - 0.4) / 0.4) : mix(c, d, (t - 0.8) / 0.2);
 }
 
 void main() {
@@ -44,6 +52,9 @@ void main() {
   float along = clamp((shown - range.x) / max(range.y - range.x, 1e-9), 0.0, 1.0);
   // Most of a map is quite sure: by the root, the few levels of sureness are told apart too.
   vec3 color = mode == 0 ? known.rgb : heat(mode == 5 ? along : sqrt(along));
+#ifdef COSTS
+  if (mode == 4) color = traffic(value.w);
+#endif
   if (left) color = mix(color, vec3(0.55), 0.65);
   vec4 seen = viewMatrix * vec4(middle, 1.0);
   float metre = flat_view ? pixels : pixels / max(-seen.z, 0.1);   // in pixels, at this distance
@@ -53,6 +64,8 @@ void main() {
   float wide = size.y + size.z;
   #elif defined(SCANNED)
   float wide = 0.06;
+  #elif defined(COSTS)
+  float wide = cell;
   #else
   float wide = side;
   #endif
@@ -63,6 +76,9 @@ void main() {
   vec4 q = normalize(turn);
   vec3 offset = turned(q, position * max(size, 0.75 / metre));   // what is thinner than a pixel would be drawn in shreds
   vec3 up = normalize(turned(q, position / size));
+  #elif defined(COSTS)
+  vec3 offset = position * cell;
+  vec3 up = normal;
   #else
   vec3 offset = position * side;
   vec3 up = normal;
@@ -106,5 +122,6 @@ export function materials(uniforms) {
     primitives: { body: make({ ELLIPSOID: 1 }), point: make({ ELLIPSOID: 1, POINT: 1 }) },
     voxels: { body: make({}), point: make({ POINT: 1 }) },
     points: { point: make({ POINT: 1, SCANNED: 1 }) },
+    costs: { body: make({ COSTS: 1 }), point: make({ COSTS: 1, POINT: 1 }) },
   };
 }

@@ -1,14 +1,22 @@
 // Tiles of a map: asked for nearest first, drawn as bodies near by and as points far away.
 import { BoxGeometry, DataTexture, FloatType, IcosahedronGeometry, InstancedBufferAttribute, InstancedBufferGeometry, Line, BufferAttribute, BufferGeometry, Mesh, NearestFilter, Points, RGBAFormat, Scene, Sphere, Vector2, Vector3 } from "/three.js";
 import { materials, plain } from "/shaders.js";
+import { Footprint } from "/footprint.js";
 import { nearest } from "/order.js";
 import { visible } from "/panel.js";
 
-const LAYERS = ["primitives", "voxels", "points"];
-const SHAPES = { fine: welded(new IcosahedronGeometry(1, 1)), plain: welded(new IcosahedronGeometry(1, 0)), box: new BoxGeometry(1, 1, 1) };
+const LAYERS = ["primitives", "voxels", "points", "costs"];
+const SHAPES = { fine: welded(new IcosahedronGeometry(1, 1)), plain: welded(new IcosahedronGeometry(1, 0)), box: new BoxGeometry(1, 1, 1), sheet: sheet() };
 // How far each shape is drawn, metres.
-const REACH = { primitives: [["fine", 40], ["plain", 160], ["point", Infinity]], voxels: [["box", 150], ["point", Infinity]], points: [["point", Infinity]] };
-const CORNERS = { fine: 240, plain: 60, box: 36, point: 1 };
+const REACH = { primitives: [["fine", 40], ["plain", 160], ["point", Infinity]], voxels: [["box", 150], ["point", Infinity]], points: [["point", Infinity]], costs: [["sheet", 150], ["point", Infinity]] };
+const CORNERS = { fine: 240, plain: 60, box: 36, sheet: 6, point: 1 };
+
+/// A level square.
+function sheet() {
+  const place = new Float32Array([-0.5, -0.5, 0, 0.5, -0.5, 0, 0.5, 0.5, 0, -0.5, 0.5, 0]), up = new Float32Array([0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1]);
+  const made = new BufferGeometry().setAttribute("position", new BufferAttribute(place, 3)).setIndex([0, 1, 2, 0, 2, 3]);
+  return made.setAttribute("normal", new BufferAttribute(up, 3));
+}
 
 /// The same shape with vertices that its faces share, each of which is placed once instead of once per face.
 function welded(shape) {
@@ -57,11 +65,12 @@ export class MapView {
     this.palette = new Float32Array(4 * about.classes.length);
     this.texture = new DataTexture(this.palette, about.classes.length, 1, RGBAFormat, FloatType);
     this.texture.minFilter = this.texture.magFilter = NearestFilter;
-    this.uniforms = { ...shared, classes: { value: this.texture }, side: { value: about.resolution } };
+    this.uniforms = { ...shared, classes: { value: this.texture }, side: { value: about.resolution }, cell: { value: about.robot?.cell ?? 0.2 } };
     this.materials = materials(this.uniforms);
     this.path = new Line(new BufferGeometry(), plain(0xffffff));
     this.path.frustumCulled = false;
-    this.scene.add(this.path);
+    this.footprint = new Footprint(about.robot);
+    this.scene.add(this.path, this.footprint.lines);
     this.describe(about);
   }
 
@@ -77,8 +86,11 @@ export class MapView {
     this.drawPath();
   }
 
-  /// What is shown where a layer is asked for: methods without primitives have voxels instead.
-  layer(what) { return what === "primitives" && !this.about.primitives ? "voxels" : what; }
+  /// What is shown where a layer is asked for: methods without primitives have voxels instead, and those without costs what they have.
+  layer(what) {
+    const has = what === "costs" && !this.about.robot ? "primitives" : what;
+    return has === "primitives" && !this.about.primitives ? "voxels" : has;
+  }
 
   tiles(what) { return what === "points" ? this.scanned : this.known; }
 
@@ -91,6 +103,7 @@ export class MapView {
     this.path.geometry.dispose();
     this.path.geometry = new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(points), 3));
     this.path.visible = this.trajectory.length > 1;
+    this.footprint.place(this);
     this.until(this.uniforms.time.value);
   }
 
@@ -122,7 +135,7 @@ export class MapView {
     const key = `${tile.x},${tile.y}`, old = this.loaded[tile.what].get(key);
     this.asked.delete(`${tile.what} ${key}`);
     if (old) this.drop(old);
-    const shapes = { primitives: ["fine", "plain", "point"], voxels: ["box", "point"], points: ["point"] }[tile.what];
+    const shapes = { primitives: ["fine", "plain", "point"], voxels: ["box", "point"], points: ["point"], costs: ["sheet", "point"] }[tile.what];
     tile.levels = {};
     const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
     for (let i = 0; i < 3 * tile.count; i++) { low[i % 3] = Math.min(low[i % 3], tile.place[i]); high[i % 3] = Math.max(high[i % 3], tile.place[i]); }
@@ -146,6 +159,7 @@ export class MapView {
       this.scene.add(body);
     }
     this.loaded[tile.what].set(key, tile);
+    if (tile.what === "costs") this.footprint.place(this);
   }
 
   drop(tile) {
@@ -158,11 +172,13 @@ export class MapView {
     for (const kinds of Object.values(this.materials)) Object.values(kinds).forEach((material) => material.dispose());
     this.texture.dispose();
     this.path.geometry.dispose();
+    this.footprint.dispose();
   }
 
   /// Chooses how each tile is drawn, so that no more vertices are drawn than the machine keeps up with: everything as points,
   /// then the nearest as bodies.
   detail(what, eye, top, budget) {
+    this.footprint.lines.visible = what === "costs" && this.footprint.known;
     for (const other of LAYERS) if (other !== what) for (const tile of this.loaded[other].values()) for (const body of Object.values(tile.levels)) body.visible = false;
     const near = [...this.loaded[what].values()].filter((tile) => tile.count);
     for (const tile of near) {

@@ -23,6 +23,8 @@ pub enum Layer {
     Voxels = 1,
     /// Points as scanned.
     Points = 2,
+    /// Cells of the ground with what driving there costs a robot.
+    Costs = 3,
 }
 
 /// Map, tile and version, for the header.
@@ -96,6 +98,33 @@ pub(crate) fn points(seen: &[(ScanPoint, [f64; 3])], beliefs: &Beliefs, frames: 
         columns.kinds.push([point.label, share(age)]);
     }
     columns.bytes(Layer::Points, at, origin, 0.0)
+}
+
+/// A cell of the ground.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct CostCell {
+    pub(crate) place: [f64; 3],
+    /// u_sem, u_spa and u.
+    pub(crate) uncertainty: [f32; 3],
+    /// What having the robot's middle there costs, 0 to 1.
+    pub(crate) cost: f32,
+    pub(crate) label: u16,
+}
+
+/// Cells of the ground; the fourth value is the cost instead of the variance.
+pub(crate) fn costs(mut cells: Vec<CostCell>, side: f64, heights: [f64; 2], at: Address) -> Vec<u8> {
+    let origin = origin(at.tile, heights);
+    let mut order: Vec<usize> = (0..cells.len()).collect();
+    order.sort_by_key(|i| mixed(*i as u64));
+    cells = order.into_iter().map(|i| cells[i]).collect();
+    let mut columns = Columns::default();
+    for cell in cells {
+        let [u_sem, u_spa, u] = cell.uncertainty;
+        columns.places.push(relative(cell.place, origin));
+        columns.values.push([u_sem, u_spa, u, cell.cost].map(|v| share(f64::from(v))));
+        columns.kinds.push([cell.label, 0]);
+    }
+    columns.bytes(Layer::Costs, at, origin, side)
 }
 
 impl Columns {

@@ -32,6 +32,9 @@ pub enum Error {
     /// An error of the map.
     #[error(transparent)]
     Map(#[from] e2bki::Error),
+    /// An error of the layers for planners.
+    #[error(transparent)]
+    Layers(#[from] e2bki_layers::Error),
 }
 
 /// Result of the crate's operations.

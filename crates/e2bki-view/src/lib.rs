@@ -11,6 +11,7 @@ mod answer;
 mod assets;
 mod cache;
 mod connections;
+mod costs;
 mod dirty;
 mod encode;
 mod error;

@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 use axum::body::Bytes;
 use e2bki::free::Counters;
 use e2bki::{Beliefs, ClassSet, Config, Mapper, PrimitiveState, SemanticMapper, Voxels};
+use e2bki_layers::Robot;
 use serde_json::{Value, json};
 
 use crate::answer::{answer, belief};
 use crate::cache::TileCache;
+use crate::costs::{self, Driving};
 use crate::encode::{self, Address, Layer};
 use crate::error::Result;
 use crate::instance::{Instance, instances};
@@ -77,6 +79,8 @@ pub struct Scene {
     tiles: Mutex<BTreeMap<Tile, TileInfo>>,
     points: Mutex<RawPoints>,
     trajectory: Mutex<Vec<[f64; 3]>>,
+    /// Who is to drive there, if it is known what the classes cost.
+    driving: Option<Driving>,
 }
 
 /// A lock whose holder panicked still guards whole values: every change is one insertion.
@@ -92,6 +96,7 @@ impl Scene {
         for primitive in map.primitives() {
             TileInfo::add(&mut tiles, primitive.mean());
         }
+        let driving = Driving::of(map.classes(), &Robot::default()).ok();
         Self {
             name: name.into(),
             classes: map.classes().clone(),
@@ -101,6 +106,7 @@ impl Scene {
             tiles: Mutex::new(tiles),
             points: Mutex::default(),
             trajectory: Mutex::new(trajectory),
+            driving,
         }
     }
 
@@ -124,6 +130,7 @@ impl Scene {
             tiles: Mutex::new(tiles),
             points: Mutex::default(),
             trajectory: Mutex::new(trajectory),
+            driving: None,
         })
     }
 
@@ -134,13 +141,22 @@ impl Scene {
         self
     }
 
+    /// Shows what driving costs this robot instead of a usual one. Maps of other methods have no such layer.
+    pub fn with_robot(mut self, robot: &Robot) -> Result<Self> {
+        if !matches!(self.content, Content::Voxels { .. }) {
+            self.driving = Some(Driving::of(&self.classes, robot)?);
+        }
+        Ok(self)
+    }
+
     /// A live map, to be filled by a running mapper.
     pub(crate) fn live(name: String, classes: ClassSet, config: Config) -> Self {
         let resolution = config.views.resolution;
         let (snapshots, packing) = (Mutex::default(), Packing::default());
         let content = Content::Live { config: Box::new(config), snapshots, packing };
         let (tiles, points, trajectory) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { name, classes, resolution, frames: 0, content, tiles, points, trajectory }
+        let driving = Driving::of(&classes, &Robot::default()).ok();
+        Self { name, classes, resolution, frames: 0, content, tiles, points, trajectory, driving }
     }
 
     /// The encoded tile; `None` if the map has no such tile.
@@ -172,6 +188,9 @@ impl Scene {
         }
         let Some(known) = lock(&self.tiles).get(&tile).copied() else { return Ok(None) };
         let at = Address { map, tile, version: known.version };
+        if what == Layer::Costs {
+            return self.pack_costs(known.heights, at);
+        }
         let (part, next_id) = match (&self.content, what) {
             (Content::Voxels { voxels, places, .. }, _) => {
                 let listed = places.get(&tile).map_or(&[][..], Vec::as_slice);
@@ -222,6 +241,37 @@ impl Scene {
         near.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], (_, known)| {
             [low.min(known.heights[0]), high.max(known.heights[1])]
         })
+    }
+
+    /// The costs of a tile, if there are any. Those of a live map are of the snapshots as they are: at the edge of a tile they
+    /// wait for its next one.
+    fn pack_costs(&self, heights: [f64; 2], at: Address) -> Result<Option<Bytes>> {
+        let Some(driving) = &self.driving else { return Ok(None) };
+        let part = match &self.content {
+            Content::Voxels { .. } => return Ok(None),
+            Content::Static { map, .. } => {
+                let heights = self.heights_around(at.tile);
+                let states = costs::states_around(map, at.tile, heights);
+                let free = counters_in(map, at.tile, heights, &states);
+                self.part(map.config(), states, free, map.next_id())?
+            }
+            Content::Live { config, snapshots, .. } => {
+                let Tile([x, y]) = at.tile;
+                let near =
+                    (-1..=1).flat_map(|i| (-1..=1).map(move |j| Tile([x.saturating_add(i), y.saturating_add(j)])));
+                let near: Vec<Arc<Snapshot>> = {
+                    let known = lock(snapshots);
+                    near.filter_map(|tile| known.get(&tile).cloned()).collect()
+                };
+                let states = near.iter().flat_map(|snapshot| snapshot.states.iter().map(|state| (state.id, state)));
+                let states: BTreeMap<u64, &PrimitiveState> = states.collect();
+                let free = near.iter().find(|snapshot| snapshot.tile == at.tile).and_then(|own| own.free.clone());
+                let next_id = near.iter().map(|snapshot| snapshot.next_id).max().unwrap_or(0);
+                self.part(config, states.into_values().cloned().collect(), free, next_id)?
+            }
+        };
+        let cells = driving.cells(&part, at.tile)?;
+        Ok(Some(encode::costs(cells, costs::CELL_M, heights, at).into()))
     }
 
     fn pack_points(&self, map: u8, tile: Tile) -> Result<Option<Vec<u8>>> {
@@ -345,6 +395,7 @@ impl Scene {
         json!({
             "name": self.name, "frames": self.frames, "resolution": self.resolution,
             "primitives": !matches!(self.content, Content::Voxels { .. }),
+            "robot": self.driving.as_ref().map(Driving::describe),
             "classes": classes.map(|(name, color)| json!({"name": name, "color": color})).collect::<Vec<_>>(),
             "tiles": tiles, "points": lock(&self.points).entries(), "trajectory": *lock(&self.trajectory),
         })

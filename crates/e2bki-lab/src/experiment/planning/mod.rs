@@ -27,7 +27,7 @@ use truth::Seen;
 use ways::{Outcome, RISKS};
 
 /// Drives, and pairs of places in each.
-const SEEDS: [u64; 10] = [101, 102, 103, 104, 105, 106, 107, 108, 109, 110];
+const SEEDS: std::ops::RangeInclusive<u64> = 101..=116;
 const PAIRS: usize = 40;
 /// Every so many frames one is mapped; the truth is of all.
 const EVERY: usize = 5;
@@ -50,7 +50,7 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
     context.needs_simulation("compares with the true obstacles of simulated worlds")?;
     context.only_one_network("its drives are seen by a simulated network with 30 % of the training data")?;
     let names = [OURS, PLAIN, Baseline::SBki.name(), Baseline::Ebs.name()];
-    let bar = table::progress(SEEDS.len(), "drives");
+    let bar = table::progress(SEEDS.count(), "drives");
     let mut drives = Vec::new();
     for seed in SEEDS {
         drives.push(one_drive(context, seed)?);
@@ -62,7 +62,7 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
          pairs of free places {} to {} m apart in each, of which a planner with perfect knowledge finds a way. True obstacles: \
          where any frame truly saw one. All maps have the surfaces of E2-BKI's primitives, so that only \
          what they believe of the classes differs. Values are means over the drives ± 1.96 standard errors.",
-        SEEDS.len(),
+        SEEDS.count(),
         context.frames(),
         PAIRS,
         pairs::APART_M.0,

@@ -67,9 +67,13 @@ pub(super) fn table(context: &mut Context, names: &[&str], drives: &[&Vec<Vec<Tr
         let mut row =
             vec![price.to_string(), shown(length, 1), shown(spread(drives.iter().map(|d| Some(d[0][k].hit))), 1)];
         for other in 1..names.len() {
-            let theirs = |d: &Vec<Vec<Trade>>| hit_at(&d[other], d[0][k].length);
-            row.push(shown(spread(drives.iter().map(|d| theirs(d))), 1));
-            row.push(shown(spread(drives.iter().map(|d| Some(theirs(d)? - d[0][k].hit))), 1));
+            // Only if their ways are as long in every drive: the means are then over the same drives.
+            let theirs: Option<Vec<f64>> = drives.iter().map(|d| hit_at(&d[other], d[0][k].length)).collect();
+            let of = |value: fn(f64, f64) -> f64| {
+                let pairs = theirs.iter().flatten().zip(drives);
+                shown(spread(pairs.map(|(hit, d)| Some(value(*hit, d[0][k].hit)))), 1)
+            };
+            row.extend([of(|theirs, _| theirs), of(|theirs, ours| theirs - ours)]);
         }
         rows.row(row);
     }
