@@ -181,6 +181,21 @@ try {
     assert.equal(await page.evaluate(() => window.viewer.shared.mode.value), 0, "the colours of before");
   });
 
+  await test("a planned way, in the colour of its risk", async () => {
+    const file = `${OUT}/way.csv`, at = await page.evaluate(() => window.viewer.state.maps[0].trajectory[0]);
+    const rows = [...Array(100).keys()].map((i) => [at[0] + 0.2 * i, at[1] + 2, i ? at[2] - 1.5 : "", 0.1, i / 100].join());
+    writeFileSync(file, `x,y,z,cost,risk\n${rows.join("\n")}\n`);
+    const program = serve("view", MAP, "--way", file, "--port", "0"), other = await whole(await program.url);
+    const way = await other.evaluate(() => {
+      const { way } = window.viewer.state.maps[0], of = (name) => [...way.geometry.attributes[name].array];
+      return { visible: way.visible, count: of("position").length / 3, last: of("risk").at(-1) };
+    });
+    assert.deepEqual([way.visible, way.count, way.last.toFixed(2)], [true, 200, "0.99"]);
+    await picture(other, "viewer-way");
+    await other.close();
+    await program.end();
+  });
+
   await test("a lost program comes back", async () => {
     const before = await shown(page), eye = await page.evaluate(() => window.viewer.cameras.free.position.toArray());
     await viewer.end();

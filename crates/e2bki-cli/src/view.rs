@@ -43,7 +43,7 @@ impl ServeArguments {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki view demo-out\n  e2bki view before.e2bki after.e2bki\n  \
     e2bki view street.e2bki --points drive --semantics labels:predictions\n  \
-    e2bki view street.e2bki --trajectory poses.txt --port 8000\n  e2bki view street.e2bki --host 0.0.0.0\n  e2bki view street.e2bki --rerun street.rrd\n\n\
+    e2bki view street.e2bki --trajectory poses.txt --port 8000\n  e2bki view street.e2bki --way way.csv --robot husky.toml\n  e2bki view street.e2bki --host 0.0.0.0\n  e2bki view street.e2bki --rerun street.rrd\n\n\
     The page is part of the program and needs no network. It shows ellipsoids, voxels or points by class, uncertainty,\n\
     variance or age, and what driving costs a robot; a click shows the full belief of that place. `e2bki map … --view` shows a map while it is built,\n\
     `e2bki map … --view --beside s-bki` beside the map of another method.")]
@@ -66,6 +66,9 @@ pub(crate) struct Options {
     /// Robot whose costs are shown, TOML; `e2bki config --robot` prints one to change
     #[arg(long, value_name = "FILE")]
     robot: Option<PathBuf>,
+    /// Way to draw in the colour of its risk: what `e2bki plan -o way.csv` wrote
+    #[arg(long, value_name = "FILE.csv")]
+    way: Option<PathBuf>,
     #[command(flatten)]
     serve: ServeArguments,
 }
@@ -75,6 +78,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         bail!("--resolution is {side}; allowed: 0.005 to 10 m");
     }
     let robot = options.robot.as_deref().map(e2bki_layers::Robot::read).transpose()?;
+    let way = options.way.as_deref().map(planned).transpose()?.unwrap_or_default();
     let (points, mut trajectory) = match &options.points {
         Some(folder) => scanned(folder, &options.semantics)?,
         None => Default::default(),
@@ -93,7 +97,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             Some(robot) => scene.with_robot(robot)?,
             None => scene,
         };
-        scenes.push((scene.with_points(points.clone()), classes));
+        scenes.push((scene.with_points(points.clone()).with_way(&way), classes));
     }
     if let Some(target) = &options.serve.rerun {
         let [(scene, classes)] = &scenes[..] else { bail!("--rerun shows one map; {} were given", scenes.len()) };
@@ -141,6 +145,12 @@ fn scanned(folder: &Path, semantics: &str) -> Result<(RawPoints, Vec<[f64; 3]>)>
     }
     bar.finish_and_clear();
     Ok((points, way))
+}
+
+/// The steps of a planned way.
+fn planned(path: &Path) -> Result<Vec<e2bki_layers::Step>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    e2bki_layers::Way::steps_of_csv(&text).with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// The places of a pose file.

@@ -109,6 +109,21 @@ uniform vec4 color;
 out vec4 result;
 void main() { result = color; }`;
 
+const RISK_VERTEX = `
+in float risk;
+out float danger;
+void main() { danger = risk; gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }`;
+const RISK_FRAGMENT = `
+precision highp float;
+in float danger;
+out vec4 result;
+void main() { result = vec4(mix(vec3(0.35, 0.85, 1.0), vec3(1.0, 0.25, 0.2), clamp(2.0 * danger, 0.0, 1.0)), 1.0); }`;
+
+/// Blue where nothing threatens, red from a risk of one half.
+export function risky() {
+  return new ShaderMaterial({ glslVersion: GLSL3, vertexShader: RISK_VERTEX, fragmentShader: RISK_FRAGMENT, depthTest: false, side: 2 });
+}
+
 /// One colour, for lines and marks: the library's own material for this is many times larger, and is compiled before the first picture.
 export function plain(color, opacity = 1) {
   const uniforms = { color: { value: [color >> 16, (color >> 8) & 255, color & 255].map((v) => v / 255).concat(opacity) } };

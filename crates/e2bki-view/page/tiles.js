@@ -3,6 +3,7 @@ import { BoxGeometry, DataTexture, FloatType, IcosahedronGeometry, InstancedBuff
 import { materials, plain } from "/shaders.js";
 import { Footprint } from "/footprint.js";
 import { nearest } from "/order.js";
+import { ribbon } from "/way.js";
 import { visible } from "/panel.js";
 
 const LAYERS = ["primitives", "voxels", "points", "costs"];
@@ -70,7 +71,8 @@ export class MapView {
     this.path = new Line(new BufferGeometry(), plain(0xffffff));
     this.path.frustumCulled = false;
     this.footprint = new Footprint(about.robot);
-    this.scene.add(this.path, this.footprint.lines);
+    this.way = ribbon(about.way ?? [], this.origin);
+    this.scene.add(this.path, this.footprint.lines, this.way);
     this.describe(about);
   }
 
@@ -173,6 +175,7 @@ export class MapView {
     this.texture.dispose();
     this.path.geometry.dispose();
     this.footprint.dispose();
+    this.way.geometry.dispose();
   }
 
   /// Chooses how each tile is drawn, so that no more vertices are drawn than the machine keeps up with: everything as points,

@@ -19,6 +19,7 @@ pub(crate) fn find(path: &str) -> Option<(&'static str, &'static str)> {
         "/shaders.js" => (SCRIPT, include_str!("../page/shaders.js")),
         "/sketch.js" => (SCRIPT, include_str!("../page/sketch.js")),
         "/tiles.js" => (SCRIPT, include_str!("../page/tiles.js")),
+        "/way.js" => (SCRIPT, include_str!("../page/way.js")),
         "/three.js" => (SCRIPT, include_str!("../page/vendor/three.min.js")),
         "/LICENSE.three.txt" => ("text/plain; charset=utf-8", include_str!("../page/vendor/LICENSE.three.txt")),
         _ => return None,

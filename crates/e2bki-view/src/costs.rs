@@ -99,7 +99,9 @@ mod tests {
         let layers = Layers::of(&map, grid, driving.0.clone()).unwrap();
         let planner = Planner::of(&layers);
         let mut costs: Vec<Option<f32>> = (0..grid.len()).map(|cell| planner.footprint_cost(cell)).collect();
-        assert!(cells.len() > 9000 && cells.iter().any(|cell| cell.cost == 1.0) && cells.iter().any(|cell| cell.cost < 0.3));
+        assert!(
+            cells.len() > 9000 && cells.iter().any(|cell| cell.cost == 1.0) && cells.iter().any(|cell| cell.cost < 0.3)
+        );
         for cell in cells {
             let index = grid.cell([cell.place[0], cell.place[1]]).unwrap();
             assert_eq!(costs[index].take(), Some(cell.cost), "{cell:?}");

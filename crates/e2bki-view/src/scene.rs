@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use axum::body::Bytes;
 use e2bki::free::Counters;
 use e2bki::{Beliefs, ClassSet, Config, Mapper, PrimitiveState, SemanticMapper, Voxels};
-use e2bki_layers::Robot;
+use e2bki_layers::{Robot, Step};
 use serde_json::{Value, json};
 
 use crate::answer::{answer, belief};
@@ -81,6 +81,8 @@ pub struct Scene {
     trajectory: Mutex<Vec<[f64; 3]>>,
     /// Who is to drive there, if it is known what the classes cost.
     driving: Option<Driving>,
+    /// A planned way: x, y, z and the risk there.
+    way: Vec<[f64; 4]>,
 }
 
 /// A lock whose holder panicked still guards whole values: every change is one insertion.
@@ -107,6 +109,7 @@ impl Scene {
             points: Mutex::default(),
             trajectory: Mutex::new(trajectory),
             driving,
+            way: Vec::new(),
         }
     }
 
@@ -131,6 +134,7 @@ impl Scene {
             points: Mutex::default(),
             trajectory: Mutex::new(trajectory),
             driving: None,
+            way: Vec::new(),
         })
     }
 
@@ -149,6 +153,19 @@ impl Scene {
         Ok(self)
     }
 
+    /// Draws a planned way, in the colour of its risk.
+    #[must_use]
+    pub fn with_way(mut self, steps: &[Step]) -> Self {
+        let mut height = steps.iter().map(|step| step.at[2]).find(|z| z.is_finite()).unwrap_or(0.0);
+        let mut place = |step: &Step| {
+            // Where the ground is not known it is as high as it was before.
+            height = if step.at[2].is_finite() { step.at[2] } else { height };
+            [step.at[0], step.at[1], height, f64::from(step.risk)]
+        };
+        self.way = steps.iter().map(&mut place).collect();
+        self
+    }
+
     /// A live map, to be filled by a running mapper.
     pub(crate) fn live(name: String, classes: ClassSet, config: Config) -> Self {
         let resolution = config.views.resolution;
@@ -156,7 +173,7 @@ impl Scene {
         let content = Content::Live { config: Box::new(config), snapshots, packing };
         let (tiles, points, trajectory) = (Mutex::default(), Mutex::default(), Mutex::default());
         let driving = Driving::of(&classes, &Robot::default()).ok();
-        Self { name, classes, resolution, frames: 0, content, tiles, points, trajectory, driving }
+        Self { name, classes, resolution, frames: 0, content, tiles, points, trajectory, driving, way: Vec::new() }
     }
 
     /// The encoded tile; `None` if the map has no such tile.
@@ -395,7 +412,7 @@ impl Scene {
         json!({
             "name": self.name, "frames": self.frames, "resolution": self.resolution,
             "primitives": !matches!(self.content, Content::Voxels { .. }),
-            "robot": self.driving.as_ref().map(Driving::describe),
+            "way": self.way, "robot": self.driving.as_ref().map(Driving::describe),
             "classes": classes.map(|(name, color)| json!({"name": name, "color": color})).collect::<Vec<_>>(),
             "tiles": tiles, "points": lock(&self.points).entries(), "trajectory": *lock(&self.trajectory),
         })

@@ -2,7 +2,11 @@
 
 use super::search::straight;
 use super::space::Space;
+use crate::error::{Error, Result};
 use crate::layers::Layers;
+
+/// First line of a way as a table.
+const HEADING: &str = "x,y,z,cost,risk";
 
 /// A place on a way.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,11 +63,30 @@ impl Way {
 
     /// A line per step: x, y, z, cost, risk.
     pub fn to_csv(&self) -> String {
-        let mut text = String::from("x,y,z,cost,risk\n");
+        let mut text = format!("{HEADING}\n");
         for Step { at: [x, y, z], cost, risk } in &self.steps {
             text += &format!("{x:.3},{y:.3},{},{cost:.4},{risk:.4}\n", number(*z));
         }
         text
+    }
+
+    /// Reads the steps that [`Self::to_csv`] wrote; an error names the line.
+    pub fn steps_of_csv(text: &str) -> Result<Vec<Step>> {
+        let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
+        match lines.next() {
+            Some((heading, _)) if heading.trim() == HEADING => {}
+            _ => return Err(Error::Refused(format!("not a way: the first line must be `{HEADING}`"))),
+        }
+        let step = |(line, number): (&str, usize)| {
+            let bad = || Error::Refused(format!("not a way: line {number} must hold five numbers as `{HEADING}`"));
+            let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+            let [x, y, z, cost, risk] = fields[..] else { return Err(bad()) };
+            let read =
+                |field: &str| field.parse::<f64>().ok().filter(|v| v.abs() <= e2bki::WORLD_LIMIT_M).ok_or_else(bad);
+            let z = if z.is_empty() { f64::NAN } else { read(z)? };
+            Ok(Step { at: [read(x)?, read(y)?, z], cost: read(cost)? as f32, risk: read(risk)? as f32 })
+        };
+        lines.map(step).collect()
     }
 
     /// A GeoJSON feature: the corners of the way as a line, in the map's metres moved by an origin. Readers take
@@ -91,4 +114,27 @@ impl Way {
 
 fn number(v: f64) -> String {
     if v.is_finite() { format!("{v:.3}") } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_read_as_it_was_written() {
+        let step = |x: f64, z: f64| Step { at: [x, -0.5, z], cost: 0.25, risk: 0.125 };
+        let steps = vec![step(1.5, -1.25), step(2.5, f64::NAN)];
+        let way = Way { steps: steps.clone(), corners: vec![0, 1], length: 1.0, cost: 2.0, risk: 0.125 };
+        let read = Way::steps_of_csv(&way.to_csv()).unwrap();
+        assert_eq!(read[0], steps[0]);
+        assert!(read.len() == 2 && read[1].at[0] == 2.5 && read[1].at[2].is_nan());
+        assert_eq!(Way::steps_of_csv(HEADING).unwrap(), []);
+        for (bad, named) in [("", "first line"), ("a,b\n1,2", "first line"), ("x,y,z,cost,risk\n1,2,3,4", "line 2")] {
+            assert!(Way::steps_of_csv(bad).unwrap_err().to_string().contains(named), "{bad}");
+        }
+        for number in ["1e300", "nan", "inf", "x"] {
+            let text = format!("{HEADING}\n\n0,{number},0,0,0\n");
+            assert!(Way::steps_of_csv(&text).unwrap_err().to_string().contains("line 3"), "{number}");
+        }
+    }
 }
