@@ -52,6 +52,8 @@ EXPECTED = {
     "/map/voxels": "sensor_msgs/msg/PointCloud2",
     "/map/occupancy": "nav_msgs/msg/OccupancyGrid",
     "/map/grid_map": "grid_map_msgs/msg/GridMap",
+    "/map/layers": "grid_map_msgs/msg/GridMap",
+    "/map/costmap": "nav_msgs/msg/OccupancyGrid",
     "/map/ellipsoids": "visualization_msgs/msg/MarkerArray",
     "/map/label_info": "vision_msgs/msg/LabelInfo",
     "/tf": "tf2_msgs/msg/TFMessage",
@@ -76,6 +78,12 @@ def check(messages, saved):
     assert np.array_equal(np.isnan(cost), cells < 0) and np.array_equal(cost[cells >= 0], cells[cells >= 0])
     center = layers.info.pose.position
     assert center.x == pytest.approx(grid.info.origin.position.x + layers.info.length_x / 2, abs=1e-6)
+    grid, layers = messages["/map/costmap"][-1], messages["/map/layers"][-1]
+    cells = np.array(grid.data, dtype=np.int8).reshape(grid.info.height, grid.info.width)
+    assert {"height", "slope", "obstacle", "state", "cost", "risk_cost"} <= set(layers.layers)
+    state = layers.data[list(layers.layers).index("state")].data
+    state = np.array(state, dtype=np.float32).reshape(grid.info.height, grid.info.width)[::-1, ::-1]
+    assert np.array_equal(state == 0, cells < 0) and (cells == 100).any() and ((cells >= 0) & (cells < 50)).any()
     shapes = messages["/map/ellipsoids"][-1].markers
     assert shapes[0].action == 3 and len(shapes) > 100
     turn = shapes[1].pose.orientation

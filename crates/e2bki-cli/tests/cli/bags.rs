@@ -71,16 +71,24 @@ mod tests {
         let voxels = map.voxels(map.config().views.resolution).unwrap();
         let seen = voxels.beliefs.iter().filter(|belief| belief.label().is_some()).count();
         assert_eq!(Cloud::read(wire, &data).unwrap().len(), seen);
-        let (_, wire, data) = last("/map/occupancy");
-        let mut fields = Reader::new(wire, &data).unwrap();
-        let grid = (|| {
-            fields.i32().and(fields.u32()).and(fields.text())?;
-            fields.i32().and(fields.u32()).and(fields.u32())?;
-            let size = [fields.u32()?, fields.u32()?];
-            fields.f64s::<7>()?;
-            Ok::<_, e2bki_bag::wire::Broken>((size, fields.bytes()?.to_vec()))
-        })();
-        let (size, cells) = grid.unwrap();
+        let grid = |topic: &str| {
+            let (_, wire, data) = last(topic);
+            let mut fields = Reader::new(wire, &data).unwrap();
+            let grid = (|| {
+                fields.i32().and(fields.u32()).and(fields.text())?;
+                fields.i32().and(fields.u32()).and(fields.u32())?;
+                let size = [fields.u32()?, fields.u32()?];
+                fields.f64s::<7>()?;
+                Ok::<_, e2bki_bag::wire::Broken>((size, fields.bytes()?.to_vec()))
+            })();
+            grid.unwrap()
+        };
+        let (size, cells) = grid("/map/costmap");
+        assert_eq!(cells.len(), (size[0] * size[1]) as usize);
+        assert!(size.iter().all(|n| [500, 501].contains(n)), "{size:?}");
+        let count = |wanted: fn(i8) -> bool| cells.iter().filter(|cell| wanted(**cell as i8)).count();
+        assert!(count(|c| c == 100) > 100 && count(|c| (0..50).contains(&c)) > 1000 && count(|c| c == -1) > 1000);
+        let (size, cells) = grid("/map/occupancy");
         assert_eq!(cells.len(), (size[0] * size[1]) as usize);
         let known =
             map.bev(map.config().views.resolution).unwrap().beliefs.iter().filter(|b| b.label().is_some()).count();
@@ -88,6 +96,7 @@ mod tests {
         let (count, wire, data) = last("/tf");
         assert_eq!((count, transforms(wire, &data).unwrap().0[0].child.as_str()), (4, "lidar"));
         assert_eq!(last("/diagnostics").0, 4);
+        assert_eq!((last("/map/layers").0, last("/map/costmap").0), (2, 2));
         assert_eq!((last("/map/grid_map").0, last("/map/ellipsoids").0, last("/map/label_info").0), (2, 2, 1));
     }
 }

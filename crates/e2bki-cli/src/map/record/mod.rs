@@ -1,5 +1,6 @@
 //! `--record`: the map as messages of ROS 2 in an MCAP file, for RViz, Foxglove and planners.
 
+mod driving;
 mod layers;
 
 use std::path::{Path, PathBuf};
@@ -76,7 +77,8 @@ impl Recorder {
     fn map(&mut self, map: &Mapper) -> Result<()> {
         let Some((stamp, place)) = self.last else { return Ok(()) };
         let (frame, origin) = (self.frame_of_map(), self.origin);
-        for (topic, schema, message) in layers::all(map, stamp, frame, origin, place)? {
+        let shown = layers::all(map, stamp, frame, origin, place)?;
+        for (topic, schema, message) in shown.into_iter().chain(driving::all(map, stamp, frame, origin, place)?) {
             self.bag.write(topic, schema, true, stamp, &message)?;
         }
         Ok(())
