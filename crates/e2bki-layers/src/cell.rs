@@ -2,7 +2,7 @@
 
 use e2bki::free::State;
 
-use crate::ground::Fit;
+use crate::ground::{self, Fit};
 
 /// What is known of a cell. What is not known is not a number.
 #[derive(Debug, Clone, Copy)]
@@ -106,7 +106,7 @@ impl Cell {
         let Some(fit) = fit else { return Self::UNKNOWN };
         let rise = fit.rise[0].hypot(fit.rise[1]);
         Self {
-            height: fit.height as f32,
+            height: ground::rounded(fit.height) as f32,
             height_std: fit.height_std as f32,
             slope: rise.atan().to_degrees() as f32,
             // The derivative of the arc tangent.

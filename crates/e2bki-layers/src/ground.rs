@@ -17,6 +17,15 @@ const USUAL_RISE: f64 = 0.2;
 /// Half the window of the plane, metres, and at least one and a half cells.
 const WINDOW_M: f64 = 0.6;
 
+/// Heights are multiples of this, metres: far below their noise, so that a place that was seen often enough stays as it is when
+/// it is seen once more.
+const QUANTUM_M: f64 = 1.0 / 256.0;
+
+/// The nearest height of those that are in use.
+pub(crate) fn rounded(height: f64) -> f64 {
+    (height / QUANTUM_M).round() * QUANTUM_M
+}
+
 /// Half the window in which a plane is fitted, metres.
 pub(crate) fn reach_m(resolution: f64) -> f64 {
     WINDOW_M.max(1.5 * resolution)

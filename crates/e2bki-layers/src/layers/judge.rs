@@ -10,27 +10,27 @@ use crate::error::Result;
 use crate::traverse::{Geometry, tempered, traversability};
 
 impl Layers {
-    /// Asks for the classes of cells whose ground is another than before or where beliefs can differ, and judges these and all
-    /// in which other things stand.
+    /// Asks for the classes of cells whose height is another than before or where beliefs can differ, and judges these and all
+    /// whose plane changed or in which other things stand.
     pub(super) fn judge(
         &mut self,
-        fitted: &Marks,
-        standing: &Marks,
+        raised: &Marks,
+        changed: &Marks,
         views: &Views,
         asked: &Asked<'_>,
     ) -> Result<Refreshed> {
         let (mut work, mut questions, mut bare) = (Vec::new(), 0, 0);
-        let stale = |tile: &usize| views[*tile] != NOWHERE || fitted.has_tile(*tile) || standing.has_tile(*tile);
+        let stale = |tile: &usize| views[*tile] != NOWHERE || raised.has_tile(*tile) || changed.has_tile(*tile);
         for tile in (0..self.tiles.len()).filter(stale) {
             let [low, high] = views[tile];
             for cell in self.tiles.cells(&self.grid, tile).iter() {
                 let height = self.cells[cell].height;
-                let (moved, viewed) = (fitted.has(cell), height >= low && height <= high);
-                if height.is_finite() && (moved || viewed || standing.has(cell)) {
+                let (moved, viewed) = (raised.has(cell), height >= low && height <= high);
+                if height.is_finite() && (moved || viewed || changed.has(cell)) {
                     let place = (moved || viewed).then_some(questions);
                     questions += usize::from(place.is_some());
                     work.push((cell, place));
-                } else if moved || standing.has(cell) {
+                } else if moved || changed.has(cell) {
                     self.cells[cell] = self.cells[cell].without_ground();
                     self.probability[cell * self.classes..][..self.classes].fill(0.0);
                     bare += 1;

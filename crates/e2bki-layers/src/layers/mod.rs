@@ -116,9 +116,9 @@ impl Layers {
     fn compute(&mut self, touched: &Marks, views: &Views, asked: &Asked<'_>) -> Result<Refreshed> {
         let (samples, floors) = self.find_samples(touched);
         let admitted = self.admit_ground(&samples, &floors);
-        let fitted = self.fit_ground(&admitted);
-        let standing = self.find_obstacles(touched, &floors, &admitted, &fitted);
-        self.judge(&fitted, &standing, views, asked)
+        let (raised, mut changed) = self.fit_ground(&admitted);
+        changed.join(&self.find_obstacles(touched, &floors, &admitted, &raised));
+        self.judge(&raised, &changed, views, asked)
     }
 
     /// Where the cells are.

@@ -33,10 +33,10 @@ impl Layers {
         touched: &Marks,
         floors: &[usize],
         admitted: &Marks,
-        fitted: &Marks,
+        raised: &Marks,
     ) -> Marks {
         let mut stand = touched.clone();
-        stand.join(fitted);
+        stand.join(raised);
         if !stand.everything {
             // Without ground the floors around say what hangs too high.
             for tile in floors.iter().flat_map(|tile| self.tiles.around(*tile)) {
@@ -46,7 +46,7 @@ impl Layers {
             }
         }
         let mut steps = admitted.clone();
-        steps.join(fitted);
+        steps.join(raised);
         let mut marks = steps.grown(&self.tiles, &self.grid, [1, 1]);
         marks.join(&stand);
         let standing = |layers: &Self, tile: usize| {

@@ -7,10 +7,6 @@ use super::marks::Marks;
 use crate::cell::Cell;
 use crate::ground::{self, Floor};
 
-/// Heights of samples are multiples of this, metres: far below their noise, so that a place that was seen often enough stays
-/// as it is when it is seen once more.
-const QUANTUM_M: f32 = 1.0 / 128.0;
-
 impl Layers {
     /// Runs over the marked cells by tile, in parallel, and puts what comes of them into place.
     pub(super) fn each<T: Send>(
@@ -41,8 +37,9 @@ impl Layers {
             for surfel in layers.tiles.surfels_near(&layers.grid, tile).filter(|surfel| surfel.lethal < 0.5) {
                 surfel.cover(&layers.grid, &patch, |k, _, height, _| found[k] = found[k].min(height as f32));
             }
-            let rounded =
-                |height: f32| if height.is_nan() { f32::NAN } else { (height / QUANTUM_M).round() * QUANTUM_M };
+            let rounded = |height: f32| {
+                if height.is_nan() { f32::NAN } else { ground::rounded(f64::from(height)) as f32 }
+            };
             patch.iter().zip(found).filter(|(cell, _)| marks.has(*cell)).map(|(_, height)| rounded(height)).collect()
         };
         let mut changed = Marks::none(&self.tiles, &self.grid);
@@ -97,8 +94,9 @@ impl Layers {
         changed
     }
 
-    /// Fits planes where ground within their window is another than before; returns the cells where that made a difference.
-    pub(super) fn fit_ground(&mut self, admitted: &Marks) -> Marks {
+    /// Fits planes where ground within their window is another than before; returns the cells whose height is another than
+    /// before, and those whose plane is.
+    pub(super) fn fit_ground(&mut self, admitted: &Marks) -> (Marks, Marks) {
         let half = ground::half_window(&self.grid);
         let beside = admitted.grown(&self.tiles, &self.grid, [half, 0]);
         let rows = |layers: &Self, tile: usize| {
@@ -113,16 +111,21 @@ impl Layers {
             let marked = patch.iter().filter(|cell| around.has(*cell));
             marked.map(|cell| Cell::of_ground(ground::fit(&layers.grid, &layers.rows, cell, half))).collect()
         };
-        let mut changed = Marks::none(&self.tiles, &self.grid);
+        let mut raised = Marks::none(&self.tiles, &self.grid);
+        let mut tilted = raised.clone();
         self.each(&around, fits, |layers, tile, cell, fitted: Cell| {
             let known = &mut layers.cells[cell];
-            let ground = |c: &Cell| [c.height, c.height_std, c.slope, c.slope_std, c.roughness].map(f32::to_bits);
-            if ground(known) != ground(&fitted) {
-                (known.height, known.height_std) = (fitted.height, fitted.height_std);
+            if known.height.to_bits() != fitted.height.to_bits() {
+                known.height = fitted.height;
+                raised.add(tile, cell);
+            }
+            let plane = |c: &Cell| [c.height_std, c.slope, c.slope_std, c.roughness].map(f32::to_bits);
+            if plane(known) != plane(&fitted) {
+                known.height_std = fitted.height_std;
                 (known.slope, known.slope_std, known.roughness) = (fitted.slope, fitted.slope_std, fitted.roughness);
-                changed.add(tile, cell);
+                tilted.add(tile, cell);
             }
         });
-        changed
+        (raised, tilted)
     }
 }
