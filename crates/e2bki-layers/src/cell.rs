@@ -116,9 +116,12 @@ impl Cell {
         }
     }
 
-    /// The state of a cell with ground, by its cost, its class, and whether it was seen.
+    /// The state of a cell with ground, by its cost, its class, and whether it was seen. Where no class is known, only what stands
+    /// there says something: the costs are then those of any class.
     pub(crate) fn state_if(&self, seen: bool) -> State {
-        match (self.lethal >= 0.5, self.class >= 0 && seen) {
+        let observed = self.class >= 0;
+        let blocked = if observed { self.lethal >= 0.5 } else { self.obstacle >= 0.5 };
+        match (blocked, observed && seen) {
             (true, _) => State::Occupied,
             (false, true) => State::Free,
             (false, false) => State::Unknown,
@@ -137,5 +140,23 @@ impl Cell {
             risk_cost: cost,
             ..Self::UNKNOWN
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_without_a_class_is_occupied_only_if_something_stands_there() {
+        let cell = |class: i32, lethal: f32, obstacle: f32| Cell { class, lethal, obstacle, ..Cell::UNKNOWN };
+        assert_eq!(cell(2, 0.6, 0.0).state_if(true), State::Occupied);
+        assert_eq!(
+            (cell(2, 0.4, 0.0).state_if(true), cell(2, 0.4, 0.0).state_if(false)),
+            (State::Free, State::Unknown)
+        );
+        // Of nineteen classes eleven are obstacles: that says nothing about this place.
+        assert_eq!(cell(-1, 0.58, 0.0).state_if(true), State::Unknown);
+        assert_eq!(cell(-1, 0.9, 0.8).state_if(true), State::Occupied);
     }
 }

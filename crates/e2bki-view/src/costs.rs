@@ -41,10 +41,10 @@ impl Driving {
             let place = [x, y, f64::from(cell.height)];
             let inside = cell.height.is_finite() && tile.holds(place);
             Some(CostCell {
+                label: u16::try_from(cell.class).ok()?,
                 place,
                 uncertainty: [cell.u_sem, cell.u_spa, cell.u],
                 cost: planner.footprint_cost(index).filter(|_| inside)?,
-                label: cell.class.max(0) as u16,
             })
         };
         Ok(layers.cells().iter().enumerate().filter_map(one).collect())
@@ -107,8 +107,8 @@ mod tests {
             assert_eq!(costs[index].take(), Some(cell.cost), "{cell:?}");
             assert_eq!(f64::from(layers.cells()[index].height), cell.place[2]);
         }
-        let left = (0..grid.len()).filter(|cell| costs[*cell].is_some() && layers.cells()[*cell].height.is_finite());
-        assert_eq!(left.count(), 0, "every known cell is in a tile");
+        let left = (0..grid.len()).filter(|cell| costs[*cell].is_some() && layers.cells()[*cell].class >= 0);
+        assert_eq!(left.count(), 0, "every cell whose class is known is in a tile");
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn hit_at(trades: &[Trade], length: f64) -> Option<f64> {
         let [a, b] = [pair[0], pair[1]];
         let between = (a.length..=b.length).contains(&length);
         let t = if b.length > a.length { (length - a.length) / (b.length - a.length) } else { 0.0 };
-        between.then(|| a.hit + t * (b.hit - a.hit))
+        between.then_some(a.hit + t * (b.hit - a.hit))
     })
 }
 
