@@ -14,6 +14,7 @@ from pathlib import Path
 
 PROGRAM = os.environ["PROGRAM"]
 RUNS = int(os.environ.get("RUNS", "300"))
+FRAMES = int(os.environ.get("FRAMES", "40"))
 ONE_THREAD = {**os.environ, "RAYON_NUM_THREADS": "1"}
 
 
@@ -40,14 +41,14 @@ def main() -> None:
     folder, many = Path(sys.argv[1]), sys.argv[2]
     drives = [folder / f"drive-{i}.mcap" for i in range(2)]
     for i, drive in enumerate(drives):
-        where = ["--world", "urban", "--seed", 5, "--route", "loop", "--round", 400, "--start", 200 * i, "--frames", 40]
+        where = ["--world", "urban", "--seed", 5, "--route", "loop", "--round", 400, "--start", 200 * i, "--frames", FRAMES]
         timed(e2bki("simulate", *where, "--no-images", "--format", "mcap", "--out", drive))
     one_core = ["--set", "run.threads=1", "--set", "views.live_voxels=false"]
     mapped = [e2bki("map", drive, *one_core, "-o", folder / f"{i}.e2bki") for i, drive in enumerate(drives)]
     alone = sum(timed(command)[0] for command in mapped)
     both = timed(*mapped)[0]
-    about = json.loads(subprocess.check_output([PROGRAM, "info", str(folder / "0.e2bki"), "--json", "-"], text=True))
-    print(f"map: {2 * 40 / alone:.1f} frames/s of 64 beams and core; two workers {alone / both:.2f} times one")
+    about = json.loads(subprocess.check_output([PROGRAM, "info", str(folder / "0.e2bki"), "--json", "-"], text=True, stderr=subprocess.DEVNULL))
+    print(f"map: {2 * FRAMES / alone:.1f} frames/s of 64 beams and core; two workers {alone / both:.2f} times one")
 
     store = folder / "store"
     timed([many, folder / "0.e2bki", RUNS, store])

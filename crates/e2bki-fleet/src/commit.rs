@@ -1,5 +1,7 @@
 //! Making a plan the map, and taking runs out of it.
 
+use std::collections::BTreeSet;
+
 use crate::description::Fleet;
 use crate::error::{Error, Result};
 use crate::manifest::{Left, Manifest, tile_object};
@@ -63,10 +65,8 @@ fn settle(fleet: &Fleet, again: &[String], removal: Option<&Removal<'_>>) -> Res
         let is_new = same != plan.parent;
         if !is_new || manifest.create(fleet)? {
             // Another program may have purged a tile that it thought nobody needs: its bytes follow from its name.
-            let missing = plan
-                .tasks
-                .iter()
-                .filter(|task| !matches!(fleet.objects.size(&tile_object(task.tile, &task.key)), Ok(Some(_))));
+            let there: BTreeSet<String> = fleet.objects.list("tiles")?.into_iter().map(|(name, _)| name).collect();
+            let missing = plan.tasks.iter().filter(|task| !there.contains(&tile_object(task.tile, &task.key)));
             for task in missing {
                 reduce(fleet, task)?;
             }
