@@ -13,7 +13,7 @@ fn main() -> e2bki_fleet::Result<()> {
     for robot in 0..count {
         let name = format!("robot-{robot}");
         // The name is in the file: its bytes, and so its key, are its own.
-        e2bki_store::save_with(&map, &[name.clone()], &file)?;
+        e2bki_store::save_with(&map, std::slice::from_ref(&name), &file)?;
         e2bki_fleet::add(&fleet, &name, &file, None)?;
     }
     std::fs::remove_file(&file).map_err(|_| wrong())

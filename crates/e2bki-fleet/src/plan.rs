@@ -113,15 +113,18 @@ pub fn plan(fleet: &Fleet, again: &[String], out: &[Left]) -> Result<Plan> {
 /// Runs that are asked at the same time: a bucket takes a while to answer, and asking costs little.
 const AT_ONCE: usize = 16;
 
+/// A run, and the tiles that it has something in.
+type Seen = (Run, BTreeSet<Tile>);
+
 /// Runs by name and key, each with its tiles, in the order given.
-fn seen_by_all(fleet: &Fleet, runs: &[(String, String)]) -> Result<Vec<(Run, BTreeSet<Tile>)>> {
+fn seen_by_all(fleet: &Fleet, runs: &[(String, String)]) -> Result<Vec<Seen>> {
     let share = runs.len().div_ceil(AT_ONCE).max(1);
-    let asked: Vec<Vec<Result<(Run, BTreeSet<Tile>)>>> = std::thread::scope(|scope| {
+    let asked: Vec<Vec<Result<Seen>>> = std::thread::scope(|scope| {
         let ask = |share: &[(String, String)]| share.iter().map(|(name, key)| seen_by(fleet, name, key)).collect();
         let threads: Vec<_> = runs.chunks(share).map(|share| scope.spawn(move || ask(share))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
     });
-    let seen: Vec<(Run, BTreeSet<Tile>)> = asked.into_iter().flatten().collect::<Result<_>>()?;
+    let seen: Vec<Seen> = asked.into_iter().flatten().collect::<Result<_>>()?;
     if seen.len() != runs.len() {
         return Err(Error::Refused("a run could not be looked at".into()));
     }
@@ -129,7 +132,7 @@ fn seen_by_all(fleet: &Fleet, runs: &[(String, String)]) -> Result<Vec<(Run, BTr
 }
 
 /// A run, and the tiles that it has something in.
-fn seen_by(fleet: &Fleet, name: &str, key: &str) -> Result<(Run, BTreeSet<Tile>)> {
+fn seen_by(fleet: &Fleet, name: &str, key: &str) -> Result<Seen> {
     let file = open(fleet, &run_object(name, key))?;
     let mut counters = file.header().free_space().transpose()?.unwrap_or_default();
     let run = Run { name: name.into(), key: key.into(), frames: file.header().frames, looks: counters.frames() };
