@@ -29,7 +29,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 23] = [
+pub const TARGETS: [Target; 24] = [
     Target { name: "points", run: parsers::points, multiple: 8 },
     Target { name: "labels", run: parsers::labels, multiple: 8 },
     Target { name: "npy", run: parsers::npy, multiple: 64 },
@@ -49,6 +49,8 @@ pub const TARGETS: [Target; 23] = [
     Target { name: "npz", run: maps::npz, multiple: 2000 },
     Target { name: "map_file", run: maps::file, multiple: 2000 },
     Target { name: "map_resealed", run: maps::resealed, multiple: 20_000 },
+    // A byte may be a row, which is a state of some hundred bytes and a few times as much while it is moved.
+    Target { name: "submap", run: maps::submap, multiple: 20_000 },
     Target { name: "cdr", run: bags::cdr, multiple: 200 },
     Target { name: "cloud", run: bags::cloud, multiple: 200 },
     Target { name: "transforms", run: bags::transforms, multiple: 200 },

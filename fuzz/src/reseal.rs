@@ -60,6 +60,11 @@ pub(crate) fn map(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// What a submap added, as the record that its file is.
+pub(crate) fn submap(text: &[u8]) -> Vec<u8> {
+    record(b"SUMS", text)
+}
+
 /// An archive in which the sum of every entry that can be found is right; nothing if there is no directory.
 pub(crate) fn zip(bytes: &[u8]) -> Option<Vec<u8>> {
     let end = bytes.windows(4).rposition(|window| window == b"PK\x05\x06")?;

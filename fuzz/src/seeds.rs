@@ -1,5 +1,8 @@
 //! Seeds that are maps. They are made and not kept: they are always of the format that is written now.
 
+use std::path::PathBuf;
+
+use e2bki::submaps::SubmapRule;
 use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
 use e2bki_store::{ExportOptions, Format};
 
@@ -29,6 +32,19 @@ fn small() -> Mapper {
     map
 }
 
+/// A saved map of one submap, and the file of what that added.
+pub(crate) fn with_submap(name: &str) -> (PathBuf, PathBuf) {
+    let path = scratch(name);
+    let mut map = empty();
+    map.keep_submaps(SubmapRule::Called, "drive").unwrap_or_else(|e| panic!("{e}"));
+    (0..3).for_each(|place| add(&mut map, place));
+    e2bki_store::save_with(&map, &["drive".into()], &path).unwrap_or_else(|e| panic!("{e}"));
+    let files = std::fs::read_dir(e2bki_store::submaps_folder(&path)).unwrap_or_else(|e| panic!("{e}"));
+    let mut files = files.flatten().map(|entry| entry.path());
+    let part = files.find(|file| file.extension().is_some_and(|ending| ending == "part"));
+    (path, part.unwrap_or_else(|| panic!("the submap was not written")))
+}
+
 /// Seeds of a target beside those of the corpus.
 pub fn seeds(target: &str) -> Vec<Vec<u8>> {
     let path = scratch(if target == "npz" { "seed.npz" } else { "seed.e2bki" });
@@ -39,6 +55,12 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         "npz" => {
             let format = Format::of_path(&path).unwrap_or_else(|e| panic!("{e}"));
             e2bki_store::export(&small(), format, &path, &ExportOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+        }
+        "submap" => {
+            let (_, part) = with_submap("seed-submap.e2bki");
+            let bytes = std::fs::read(part).unwrap_or_else(|e| panic!("{e}"));
+            // Less what goes before the text of a record.
+            return vec![bytes.get(24..).unwrap_or_default().to_vec()];
         }
         other => return crate::bags::seeds(other),
     }

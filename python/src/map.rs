@@ -371,6 +371,29 @@ impl PyMap {
         changed(py, done?)
     }
 
+    /// correct_frames(poses, *, source=None) -> dict
+    ///
+    /// As correct, from corrected poses of frames: {number: world_from_sensor}, of one source or of all. Everything moves
+    /// along with the frames that saw it, so that drift within a submap is corrected too; key frames are enough.
+    #[pyo3(signature = (poses, *, source = None))]
+    fn correct_frames<'py>(
+        &self,
+        py: Python<'py>,
+        poses: &Bound<'py, PyDict>,
+        source: Option<&str>,
+    ) -> Result<Bound<'py, PyDict>> {
+        let mut all = BTreeMap::new();
+        for (number, pose) in poses.iter() {
+            all.insert(number.extract::<u64>()?, arrays::pose(Some(&pose), "world_from_sensor")?);
+        }
+        let done = self.write(py, |map| {
+            let done = map.correct_frames(source, &all);
+            self.show(|publisher| publisher.flush(map));
+            done
+        })?;
+        changed(py, done?)
+    }
+
     /// merge(other, *, trust=1.0) -> FrameReport
     ///
     /// Adds all primitives of another map of the same classes. trust: a factor of its log-evidence, from 1/256 to 16.

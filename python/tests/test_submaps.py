@@ -55,6 +55,24 @@ def test_a_correction_moves_and_the_first_pose_gives_the_first_map(scan):
     assert m.correct({s["id"]: s["world_from_submap"] for s in m.submaps()})["altered"] == 0
 
 
+def test_corrected_frames_mend_the_drift_within_a_submap(scan):
+    m = build(scan, [0.0, 100.0, 200.0], submaps=1000.0)
+    before = held(m)
+    m.correct_frames({0: shifted(0.0), 2: shifted(200.0, 0.5)})
+    mean, was = m.primitives().mean, before[:, :3]
+    for frame, moved in [(0, 0.0), (1, 0.25), (2, 0.5)]:
+        here, there = (a[np.abs(a[:, 0] - 100.0 * frame) < 50.0] for a in (mean, was))
+        weights = [g.primitives().weight[np.abs(g.primitives().mean[:, 0] - 100.0 * frame) < 50.0] for g in (m,)][0]
+        assert len(here) > 0
+        old = before[np.abs(before[:, 0] - 100.0 * frame) < 50.0]
+        shift = np.average(here[:, 1], weights=weights) - np.average(there[:, 1], weights=old[:, 12])
+        assert shift == pytest.approx(moved, abs=1e-4)
+    m.correct_frames({n: shifted(100.0 * n) for n in range(3)})
+    np.testing.assert_array_equal(held(m), before)
+    with pytest.raises(e2bki.Error, match="submap 0"):
+        m.correct_frames({7: shifted(0.0)})
+
+
 def test_trust_and_files(scan, tmp_path):
     a, b = build(scan, [0.0], submaps=2.0, source="a"), build(scan, [0.3], submaps=2.0, source="b")
     alone = held(a)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use e2bki::submaps::Submaps;
+use e2bki::submaps::{SubmapChange, Submaps};
 use e2bki::{Mapper, Pose};
 use e2bki_data::parse::{PoseRows, pose_rows};
 
@@ -29,9 +29,9 @@ enum Per {
     e2bki correct loop.e2bki --poses graph.g2o --per submap -o corrected.e2bki\n\n\
     Poses are world_from_sensor, as the frames had them when they were mapped: TUM (time x y z qx qy qz qw), KITTI (12\n\
     numbers a line), with frame numbers (13 or 17 numbers), or g2o (VERTEX_SE3:QUAT). TUM poses belong to frames by their\n\
-    times where frames have times, else the first is of frame 0, as in KITTI's files. A submap moves as one piece, by\n\
-    the motion of the middle one of its frames. Corrections start from how the map was inserted: they do not add up,\n\
-    and the first poses give the first map again.")]
+    times where frames have times, else the first is of frame 0, as in KITTI's files. Poses of frames correct the drift\n\
+    within a submap too; poses of submaps move each as one piece. Corrections start from how the map was inserted: they\n\
+    do not add up, and the first poses give the first map again.")]
 pub(crate) struct Options {
     /// Map file with submaps
     map: PathBuf,
@@ -54,8 +54,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let text = std::fs::read_to_string(&options.poses).with_context(|| format!("cannot read {name}"))?;
     let rows = pose_rows(&text).with_context(|| format!("{name}"))?;
     let (mut map, header) = submaps::load(&options.map)?;
-    let poses = by_submap(&map, rows, options).with_context(|| format!("{name}"))?;
-    let done = map.correct(&poses)?;
+    let done = correct(&mut map, rows, options).with_context(|| format!("{name}"))?;
     let farthest = farthest(&map);
     submaps::save(&map, &header, &options.out)?;
     table::print(&[
@@ -68,28 +67,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     ])
 }
 
-/// Poses of submaps by their ids.
-fn by_submap(map: &Mapper, rows: PoseRows, options: &Options) -> Result<BTreeMap<u32, Pose>> {
+fn correct(map: &mut Mapper, rows: PoseRows, options: &Options) -> Result<SubmapChange> {
     let Some(all) = map.submaps() else { bail!("the map keeps no submaps") };
     if options.per == Per::Submap {
-        let ids: Vec<u32> = match &options.source {
-            Some(source) => all.of_source(source)?,
-            None => all.iter().map(|submap| submap.id()).collect(),
-        };
-        let in_order = |poses: Vec<Pose>| {
-            if poses.len() != ids.len() {
-                bail!("{} poses for {} submaps; `e2bki submaps` lists them", poses.len(), ids.len());
-            }
-            Ok(ids.iter().copied().zip(poses).collect())
-        };
-        return match rows {
-            PoseRows::ByLine(poses) => in_order(poses),
-            PoseRows::ByTime(poses) => in_order(poses.into_iter().map(|(_, pose)| pose).collect()),
-            PoseRows::ByFrame(poses) => poses
-                .into_iter()
-                .map(|(id, pose)| Ok((u32::try_from(id).with_context(|| format!("there is no submap {id}"))?, pose)))
-                .collect(),
-        };
+        let poses = by_submap(all, rows, options.source.as_deref())?;
+        return Ok(map.correct(&poses)?);
     }
     let mut sources: Vec<&str> = all.iter().map(|submap| submap.source()).collect();
     sources.sort_unstable();
@@ -105,7 +87,29 @@ fn by_submap(map: &Mapper, rows: PoseRows, options: &Options) -> Result<BTreeMap
         PoseRows::ByLine(poses) => (0..).zip(poses).collect(),
         PoseRows::ByTime(poses) => by_time(all, poses, options.source.as_deref())?,
     };
-    Ok(all.poses_by_frames(options.source.as_deref(), &poses)?)
+    Ok(map.correct_frames(options.source.as_deref(), &poses)?)
+}
+
+/// Poses of submaps by their ids.
+fn by_submap(all: &Submaps, rows: PoseRows, source: Option<&str>) -> Result<BTreeMap<u32, Pose>> {
+    let ids: Vec<u32> = match source {
+        Some(source) => all.of_source(source)?,
+        None => all.iter().map(|submap| submap.id()).collect(),
+    };
+    let in_order = |poses: Vec<Pose>| {
+        if poses.len() != ids.len() {
+            bail!("{} poses for {} submaps; `e2bki submaps` lists them", poses.len(), ids.len());
+        }
+        Ok(ids.iter().copied().zip(poses).collect())
+    };
+    match rows {
+        PoseRows::ByLine(poses) => in_order(poses),
+        PoseRows::ByTime(poses) => in_order(poses.into_iter().map(|(_, pose)| pose).collect()),
+        PoseRows::ByFrame(poses) => poses
+            .into_iter()
+            .map(|(id, pose)| Ok((u32::try_from(id).with_context(|| format!("there is no submap {id}"))?, pose)))
+            .collect(),
+    }
 }
 
 /// Poses of frames by their numbers, found by time; in order where no frame has a time.

@@ -633,6 +633,8 @@ class Map:
         """Takes submaps (ids) or all of a source out: the map is then exactly that of the others."""
     def correct(self, poses: dict[int, Any]) -> SubmapChange:
         """Moves submaps to corrected poses: {id: world_from_submap}, (4, 4) rigid motions."""
+    def correct_frames(self, poses: dict[int, Any], *, source: str | None = None) -> SubmapChange:
+        """Moves everything along with corrected frames: {number: world_from_sensor}, (4, 4) rigid motions."""
     def merge(self, other: Map, *, trust: float = 1.0) -> FrameReport:
         """Adds all primitives of another map of the same classes; trust is a factor of its log-evidence."""
     def remove_outside(self, low: ArrayLike, *, high: ArrayLike) -> int:

@@ -26,7 +26,7 @@ mod tile;
 mod write;
 
 pub use check::{Checked, check};
-pub(crate) use delta::{decode as delta_decode, encode as delta_encode};
+pub(crate) use delta::decode as delta_decode;
 pub use header::{Header, TileInfo};
 pub use read::{MapFile, load, load_region};
 pub(crate) use record::{unwrap_free, unwrap_manifest, unwrap_part, wrap_free, wrap_manifest, wrap_part};

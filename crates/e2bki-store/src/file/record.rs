@@ -19,7 +19,9 @@ pub(super) const TILE: [u8; 4] = *b"TILE";
 pub(super) const FREE: [u8; 4] = *b"FREE";
 pub(super) const INDEX: [u8; 4] = *b"INDX";
 const MANIFEST: [u8; 4] = *b"MANI";
-const PART: [u8; 4] = *b"PART";
+/// What a submap added, and how it was packed at first.
+const PART: [u8; 4] = *b"SUMS";
+const OLD_PART: [u8; 4] = *b"PART";
 
 /// A record around some bytes.
 pub(super) fn wrap(kind: [u8; 4], bytes: &[u8]) -> Vec<u8> {
@@ -87,9 +89,10 @@ pub(crate) fn wrap_part(bytes: &[u8]) -> Vec<u8> {
     wrap(PART, bytes)
 }
 
-/// The bytes of what a submap added.
-pub(crate) fn unwrap_part(bytes: &[u8]) -> Result<&[u8], String> {
-    unwrap(PART, bytes)
+/// The bytes of what a submap added, and whether they are packed as they were at first.
+pub(crate) fn unwrap_part(bytes: &[u8]) -> Result<(&[u8], bool), String> {
+    let old = bytes.get(8..12) == Some(&OLD_PART[..]);
+    Ok((unwrap(if old { OLD_PART } else { PART }, bytes)?, old))
 }
 
 /// Counters of free space of a tile or a submap: a record that is a file.

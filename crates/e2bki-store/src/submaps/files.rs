@@ -143,11 +143,12 @@ fn restore(map: &mut Mapper, path: &Path, file: &MapFile) -> Result<()> {
         let path = folder.join(&entry.file);
         let bad = |what: String| Error::Submaps { path: path.clone(), what };
         let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
-        let (frames, states) = decode(&bytes, classes).map_err(|what| bad(format!("it is damaged: {what}")))?;
-        let part = Part::of_states(classes, side, &states).map_err(|error| bad(error.to_string()))?;
-        let (anchor, pose, trust) = entry.placed().map_err(Error::contents(&name))?;
+        let decoded = decode(&bytes, classes);
+        let (frames, states, sums) = decoded.map_err(|what| bad(format!("it is damaged: {what}")))?;
+        let part = Part::of_states(classes, side, &states, &sums).map_err(|error| bad(error.to_string()))?;
+        let (anchor, placement, trust) = entry.placed().map_err(Error::contents(&name))?;
         let who = (entry.id, entry.source.clone());
-        let submap = Submap::restored(who, (frames, entry.frames), (anchor, pose), trust, part);
+        let submap = Submap::restored(who, (frames, entry.frames), (anchor, placement), trust, part);
         let Some(free) = &entry.free else { return Ok(submap) };
         let path = folder.join(free);
         let bad = |what: String| Error::Submaps { path: path.clone(), what: format!("it is damaged: {what}") };

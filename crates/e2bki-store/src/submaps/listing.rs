@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use e2bki::Pose;
-use e2bki::submaps::{Submap, Trust};
+use e2bki::submaps::{Placement, Submap, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::files::{open_manifest, submaps_folder};
@@ -11,8 +11,8 @@ use super::part::pose_of;
 use crate::error::Result;
 use crate::file::MapFile;
 
-/// Version of the manifest.
-pub(super) const VERSION: u32 = 1;
+/// Version of the manifest. Before 2 submaps were only moved as one piece.
+pub(super) const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Manifest {
@@ -35,6 +35,9 @@ pub(super) struct Entry {
     high: [f64; 3],
     anchor: [u64; 12],
     pose: [u64; 12],
+    /// Corrected poses of its frames by their numbers in the submap, if they were corrected one by one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    corrected: Vec<(u32, [u64; 12])>,
     trust: f64,
     /// The file of what its frames saw and saw through, if the map has free space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,7 +48,7 @@ impl Entry {
     pub(super) fn new(submap: &Submap, file: String, free: Option<String>) -> Self {
         let part = submap.part();
         let (low, high) = part.extent().unwrap_or_default();
-        let bits = |pose: Pose| {
+        let bits = |pose: Pose| -> [u64; 12] {
             let (rotation, translation) = (pose.rotation(), pose.translation());
             std::array::from_fn(|i| if i < 9 { rotation[i / 3][i % 3] } else { translation[i - 9] }.to_bits())
         };
@@ -61,15 +64,18 @@ impl Entry {
             high,
             anchor: bits(submap.anchor()),
             pose: bits(submap.pose()),
+            corrected: submap.placement().frames.iter().map(|(number, pose)| (*number, bits(*pose))).collect(),
             trust: submap.trust().factor(),
             free,
         }
     }
 
-    /// Anchor, pose and trust.
-    pub(super) fn placed(&self) -> e2bki::Result<(Pose, Pose, Trust)> {
+    /// Anchor, where it is, and trust.
+    pub(super) fn placed(&self) -> e2bki::Result<(Pose, Placement, Trust)> {
         let pose = |bits: &[u64; 12]| pose_of(&bits.map(f64::from_bits));
-        Ok((pose(&self.anchor)?, pose(&self.pose)?, Trust::new(self.trust)?))
+        let frames = self.corrected.iter().map(|(number, bits)| Ok((*number, pose(bits)?)));
+        let placement = Placement { pose: pose(&self.pose)?, frames: frames.collect::<e2bki::Result<_>>()? };
+        Ok((pose(&self.anchor)?, placement, Trust::new(self.trust)?))
     }
 }
 
@@ -104,7 +110,7 @@ pub fn list_submaps(path: impl AsRef<Path>) -> Result<Vec<Listed>> {
     let (manifest, name) = open_manifest(path, &MapFile::open(path)?)?;
     let folder = submaps_folder(path);
     let listed = |entry: &Entry| {
-        let (anchor, pose, trust) = entry.placed().map_err(crate::Error::contents(&name))?;
+        let (anchor, placement, trust) = entry.placed().map_err(crate::Error::contents(&name))?;
         Ok(Listed {
             id: entry.id,
             source: entry.source.clone(),
@@ -114,7 +120,7 @@ pub fn list_submaps(path: impl AsRef<Path>) -> Result<Vec<Listed>> {
             bytes: std::fs::metadata(folder.join(&entry.file)).map_or(0, |about| about.len()),
             extent: (entry.low, entry.high),
             anchor,
-            pose,
+            pose: placement.pose,
             trust,
         })
     };

@@ -1,10 +1,15 @@
 //! The file of a part: a record with the frames of the submap and the packed columns of what it added.
+//!
+//! Columns are packed by Pcodec: most of the numbers are noise of few bits, and of many rows with a single point there is
+//! no spread to tell.
 
 use e2bki::submaps::{Part, SubmapFrame};
 use e2bki::{Pose, PrimitiveState};
+use pco::standalone::{simple_compress, simple_decompress_into};
+use pco::{ChunkConfig, DeltaSpec, ModeSpec};
 
 use super::columns::{Columns, FIXED, columns_of, states_of};
-use crate::file::{delta_decode, delta_encode, unwrap_part, wrap_part};
+use crate::file::{delta_decode, unwrap_part, wrap_part};
 
 /// Most rows of a part: a bound on what a made-up file can ask for.
 const MOST_ROWS: usize = 1 << 28;
@@ -26,33 +31,64 @@ pub(super) fn encode(part: &Part, frames: &[SubmapFrame]) -> Result<Vec<u8>, Str
         let (rotation, translation) = (frame.world_from_sensor.rotation(), frame.world_from_sensor.translation());
         rotation.as_flattened().iter().chain(&translation).for_each(|v| bytes.extend(v.to_le_bytes()));
     }
-    for column in columns.fixed.iter().chain([&columns.class, &columns.evidence]) {
-        let mut packed = Vec::new();
-        delta_encode(column, &mut packed);
+    let frames: Vec<i64> = part.frame_sums().iter().map(|sum| sum.cast_signed()).collect();
+    bytes.push(u8::from(!frames.is_empty()));
+    let all = columns.fixed.iter().chain([&columns.class, &columns.evidence]).chain([&frames]);
+    for (number, column) in all.enumerate() {
+        let packed = pack(column, ORDERED.contains(&number)).map_err(|error| format!("cannot pack it: {error}"))?;
         bytes.extend((packed.len() as u64).to_le_bytes());
-        bytes.append(&mut packed);
+        bytes.extend(packed);
     }
     Ok(wrap_part(&bytes))
 }
 
-/// The frames and states of a part's file.
-pub(super) fn decode(file: &[u8], classes: usize) -> Result<(Vec<SubmapFrame>, Vec<PrimitiveState>), String> {
-    let mut bytes = Bytes(unwrap_part(file)?);
+/// Columns whose neighbours are alike, since rows are by ascending cube: the corners of cubic metres.
+const ORDERED: std::ops::Range<usize> = 1..4;
+
+fn pack(column: &[i64], ordered: bool) -> Result<Vec<u8>, pco::errors::PcoError> {
+    let delta = if ordered { DeltaSpec::TryConsecutive(1) } else { DeltaSpec::NoOp };
+    let config = ChunkConfig::default().with_mode_spec(ModeSpec::Classic).with_delta_spec(delta);
+    simple_compress(column, &config)
+}
+
+fn unpack(packed: &[u8], count: usize) -> Result<Vec<i64>, String> {
+    let mut column = vec![0; count];
+    let progress = simple_decompress_into(packed, &mut column).map_err(|error| format!("a column: {error}"))?;
+    if progress.n_processed != count || !progress.finished {
+        return Err("a column does not hold as many values as there are rows".into());
+    }
+    Ok(column)
+}
+
+/// What a part's file holds: frames, states, and the sums of frame numbers of every state (or none).
+pub(super) type Decoded = (Vec<SubmapFrame>, Vec<PrimitiveState>, Vec<u64>);
+
+/// Reads a part's file.
+pub(super) fn decode(file: &[u8], classes: usize) -> Result<Decoded, String> {
+    let (bytes, old) = unwrap_part(file)?;
+    let mut bytes = Bytes(bytes);
     let [frames, rows, entries] = [bytes.count()?, bytes.count()?, bytes.count()?];
     if frames > bytes.0.len() / FRAME || rows > MOST_ROWS || entries > rows.saturating_mul(classes) {
         return Err(format!("{frames} frames, {rows} rows and {entries} entries cannot be in it"));
     }
     let frames = (0..frames).map(|_| frame(bytes.take(FRAME)?)).collect::<Result<Vec<_>, String>>()?;
+    // Every row has a position of its own, which no packing makes smaller than a byte.
+    if !old && rows.max(entries / classes.max(1)) > bytes.0.len() {
+        return Err(format!("{rows} rows cannot be in {} bytes", bytes.0.len()));
+    }
+    let dated = !old && bytes.take(1)? != [0];
     let mut column = |count: usize| -> Result<Vec<i64>, String> {
         let length = bytes.count()?;
-        Ok(delta_decode(bytes.take(length)?, count)?)
+        let packed = bytes.take(length)?;
+        if old { Ok(delta_decode(packed, count)?) } else { unpack(packed, count) }
     };
     let fixed = (0..FIXED).map(|_| column(rows)).collect::<Result<Vec<_>, String>>()?;
     let columns = Columns { fixed, class: column(entries)?, evidence: column(entries)? };
+    let sums = if old { Vec::new() } else { column(if dated { rows } else { 0 })? };
     if !bytes.0.is_empty() {
         return Err("bytes are left over".into());
     }
-    Ok((frames, states_of(&columns, rows, classes)?))
+    Ok((frames, states_of(&columns, rows, classes)?, sums.into_iter().map(i64::cast_unsigned).collect()))
 }
 
 struct Bytes<'a>(&'a [u8]);

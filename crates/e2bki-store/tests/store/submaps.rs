@@ -214,6 +214,16 @@ proptest! {
                     (0 | 1, _) => insert(map, &[frame(number as u64 + 1, by, 40)]),
                     (2, Some(id)) => drop(map.remove_submaps(&[id]).unwrap()),
                     (3, Some(id)) => drop(map.correct(&[(id, shift(by))].into()).unwrap()),
+                    (4, Some(_)) => {
+                        // Every frame by another motion, so that submaps are bent.
+                        let frames = map.submaps().unwrap().iter().flat_map(Submap::frames);
+                        let corrected = frames.map(|frame| {
+                            let motion = shift(by * 0.1 * frame.number as f64);
+                            (frame.number, motion.after(&frame.world_from_sensor).unwrap())
+                        });
+                        let poses = corrected.collect();
+                        map.correct_frames(None, &poses).unwrap();
+                    }
                     _ => map.begin_submap().unwrap(),
                 }
                 if files {

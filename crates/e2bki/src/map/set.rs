@@ -62,7 +62,7 @@ impl PrimitiveSet {
     }
 
     /// Whether opinions and kernels are derived when somebody looks: nothing that a change does depends on them.
-    fn defers(&self) -> bool {
+    pub(crate) fn defers(&self) -> bool {
         self.cubes.is_some() && self.recipe.follows()
     }
 

@@ -131,6 +131,12 @@ impl Sums {
 
     /// Adds another primitive's points. The result is about the block of the common mean, whatever the order.
     pub fn add(&mut self, other: &Self) {
+        self.add_about(other);
+        self.settle();
+    }
+
+    /// As [`Self::add`], about the corner that these are about; [`Self::settle`] is left to the caller.
+    pub(crate) fn add_about(&mut self, other: &Self) {
         let other = other.moved_to(self.origin);
         self.weight += other.weight;
         for i in 0..3 {
@@ -140,7 +146,6 @@ impl Sums {
             self.second[i] = self.second[i].saturating_add(other.second[i]);
         }
         self.range += other.range;
-        self.settle();
     }
 
     /// Adds a multiple of another primitive's sums about the corner that these are about, where they stay: what is

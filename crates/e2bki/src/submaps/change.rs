@@ -31,15 +31,17 @@ impl Change {
     /// than there is.
     pub(super) fn new(set: &PrimitiveSet, taken: &[&Part], added: &[&Part], side: f64) -> Result<Self> {
         let parts: Vec<&Part> = taken.iter().chain(added).copied().collect();
-        let rows_of = |(number, part): (usize, &&Part)| {
-            part.keys.iter().enumerate().map(move |(row, key)| (*key, number as u32, row as u32)).collect::<Vec<Row>>()
-        };
-        let mut rows: Vec<Row> = parts.iter().enumerate().flat_map(rows_of).collect();
-        rows.par_sort_unstable();
+        let mut rows: Vec<Row> = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
+        for (part, number) in parts.iter().zip(0..) {
+            rows.extend(part.keys.iter().zip(0..).map(|(key, row)| (*key, number, row)));
+        }
+        // Parts are in order: a stable sort only has to merge them.
+        rows.par_sort();
         let groups: Vec<&[Row]> = rows.chunk_by(|a, b| a.0 == b.0).collect();
         let look = |groups: &[&[Row]]| {
-            let mut change = Self::default();
-            groups.iter().try_for_each(|rows| change.look(set, &parts, taken.len(), rows, side))?;
+            let (mut change, mut difference) = (Self::default(), vec![0; set.classes()]);
+            let mut look = |rows: &&[Row]| change.look(set, (&parts, taken.len()), rows, side, &mut difference);
+            groups.iter().try_for_each(&mut look)?;
             Ok(change)
         };
         let pieces: Vec<Result<Self>> = groups.par_chunks(AT_ONCE).map(look).collect();
@@ -60,14 +62,20 @@ impl Change {
     }
 
     /// What all rows of one key do together.
-    fn look(&mut self, set: &PrimitiveSet, parts: &[&Part], taken: usize, rows: &[Row], side: f64) -> Result<()> {
+    fn look(
+        &mut self,
+        set: &PrimitiveSet,
+        (parts, taken): (&[&Part], usize),
+        rows: &[Row],
+        side: f64,
+        log_evidence: &mut [i64],
+    ) -> Result<()> {
         let Key { cell, label } = rows[0].0;
-        let classes = set.classes();
         let of = |(_, part, row): &Row| (parts[*part as usize], *row as usize);
         let (part, row) = of(&rows[0]);
         // About one corner throughout: a difference may have no mean to be about.
         let mut sums = Sums::about(part.sums[row].origin);
-        let mut log_evidence = vec![0_i64; classes];
+        log_evidence.fill(0);
         let at = || cell.map(|v| (f64::from(v) + 0.5) * side);
         let too_much = || {
             Error::Unsupported(format!(
@@ -99,14 +107,14 @@ impl Change {
                 return Err(missing());
             }
             sums.settle();
-            self.fresh.cores.push(Core::of_sums(sums));
-            self.fresh.log_evidence.append(&mut log_evidence);
+            self.fresh.cores.push(Core { mean: sums.mean(), label, ..Core::of_sums(sums) });
+            self.fresh.log_evidence.extend_from_slice(log_evidence);
             return Ok(());
         };
         let mut left = set.core(slot).sums;
         left.add_times(&sums, 1).ok_or_else(too_much)?;
         // Neither is beyond half of what fits.
-        let mut evidence = set.log_evidence(slot).iter().zip(&log_evidence).map(|(a, b)| a.saturating_add(*b));
+        let mut evidence = set.log_evidence(slot).iter().zip(&*log_evidence).map(|(a, b)| a.saturating_add(*b));
         if left.weight == 0.0 {
             if !left.is_zero() || evidence.any(|v| v != 0) {
                 return Err(missing());
@@ -121,7 +129,7 @@ impl Change {
             return Err(too_much());
         }
         self.altered.cores.push(Core::of_sums(sums));
-        self.altered.log_evidence.append(&mut log_evidence);
+        self.altered.log_evidence.extend_from_slice(log_evidence);
         self.slots.push(slot);
         Ok(())
     }
@@ -136,7 +144,11 @@ impl Change {
         let pairs: Vec<(u32, usize)> = self.slots.iter().copied().zip(0..).collect();
         set.begin();
         set.fold(&pairs, &self.altered);
-        self.fresh.judge(set.classes(), set.recipe().correlation);
+        if set.defers() {
+            self.fresh.probability = vec![0.0; self.fresh.log_evidence.len()];
+        } else {
+            self.fresh.judge(set.classes(), set.recipe().correlation);
+        }
         set.insert(&self.fresh, 0..self.fresh.cores.len());
         // Last, so that no slot is used again before all are done with.
         self.gone.iter().for_each(|slot| set.remove(*slot));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::part::Growing;
+use super::placement::Placement;
 use super::record::{Added, Submap, SubmapFrame};
 use super::rule::SubmapRule;
 use super::trust::Trust;
@@ -137,7 +138,7 @@ impl Submaps {
                 frames: Vec::new(),
                 frame_count: 0,
                 anchor: world_from_sensor,
-                pose: world_from_sensor,
+                placement: Placement::rigid(world_from_sensor),
                 trust: Trust::FULL,
                 added: Added::Growing(Growing::new(self.classes, self.side)),
                 free: Arc::default(),
@@ -151,7 +152,7 @@ impl Submaps {
             submap.frames.push(frame);
             submap.frame_count += 1;
             if let Added::Growing(growing) = &mut submap.added {
-                growing.add(batch, rows);
+                growing.add(batch, rows, submap.frames.len() as u64 - 1);
             }
             if let Some(sight) = sight {
                 // The map has counted it, and it has counted more frames than any of its submaps.

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::change::Change;
 use super::ledger::Submaps;
 use super::part::Part;
+use super::placement::Placement;
 use super::record::Submap;
 use super::rule::SubmapRule;
 use super::trust::Trust;
@@ -120,7 +121,7 @@ impl Mapper {
         let change = self.look_at(&taken, &[])?;
         let done = SubmapChange { submaps: ids.len(), ..SubmapChange::of(&change) };
         drop(taken);
-        let seen = gone.par_iter().map(|submap| submap.free_space_at(&submap.pose)).collect::<Result<Vec<_>>>()?;
+        let seen = gone.par_iter().map(|submap| submap.free_space_at(&submap.placement)).collect::<Result<Vec<_>>>()?;
         let seen = summed(&seen)?;
         drop(gone);
         self.recount(&seen, &Counters::default())?;
@@ -136,15 +137,17 @@ impl Mapper {
     /// was inserted, however often they are corrected: nothing degrades, and the first pose gives the first map again,
     /// byte for byte. On an error the map is unchanged.
     pub fn correct(&mut self, poses: &BTreeMap<u32, Pose>) -> Result<SubmapChange> {
-        self.revise(poses.iter().map(|(id, pose)| (*id, Some(*pose), None)).collect())
+        self.revise(poses.iter().map(|(id, pose)| (*id, Some(Placement::rigid(*pose)), None)).collect())
     }
 
     /// As [`Self::correct`], from the corrected poses of frames by their numbers, of one source or of all.
     ///
-    /// A submap is moved as one piece, by the motion of the middle one of its frames that have a corrected pose: what
-    /// drift there is within a submap is then half to either side. Fails if a submap of the source has no such frame.
+    /// Everything moves along with the frames that saw it, so that drift within a submap is corrected too: what was seen,
+    /// on average, between two corrected frames moves by what lies between their motions. Free space moves as one piece,
+    /// with the middle one of these frames. Fails if a submap of the source has no such frame.
     pub fn correct_frames(&mut self, source: Option<&str>, poses: &BTreeMap<u64, Pose>) -> Result<SubmapChange> {
-        self.correct(&self.kept()?.poses_by_frames(source, poses)?)
+        let places = self.kept()?.places_by_frames(source, poses)?;
+        self.revise(places.into_iter().map(|(id, place)| (id, Some(place), None)).collect())
     }
 
     /// Makes submaps count more or less: a factor of their log-evidence. On an error the map is unchanged.
@@ -152,39 +155,38 @@ impl Mapper {
         self.revise(ids.iter().map(|id| (*id, None, Some(trust))).collect())
     }
 
-    fn revise(&mut self, news: Vec<(u32, Option<Pose>, Option<Trust>)>) -> Result<SubmapChange> {
+    fn revise(&mut self, news: Vec<(u32, Option<Placement>, Option<Trust>)>) -> Result<SubmapChange> {
         let submaps = self.kept()?;
         let mut revised = Vec::new();
-        for (id, pose, trust) in news {
+        for (id, place, trust) in news {
             let submap = submaps.known(id)?;
-            let (pose, trust) = (pose.unwrap_or(submap.pose), trust.unwrap_or(submap.trust));
-            if (pose, trust) != (submap.pose, submap.trust) {
-                revised.push((submap, pose, trust));
+            let (place, trust) = (place.unwrap_or_else(|| submap.placement.clone()), trust.unwrap_or(submap.trust));
+            if (&place, trust) != (&submap.placement, submap.trust) {
+                revised.push((submap, place, trust));
             }
         }
         let before = revised.par_iter().map(|(submap, ..)| submap.placed()).collect::<Result<Vec<_>>>()?;
         let after = revised
             .par_iter()
-            .map(|(submap, pose, trust)| submap.placed_at(pose, *trust))
+            .map(|(submap, place, trust)| submap.placed_at(place, *trust))
             .collect::<Result<Vec<_>>>()?;
         let change = self.look_at(&before, &after)?;
         drop((before, after));
-        let moved: Vec<(&Submap, Pose)> =
-            revised.iter().filter(|(submap, pose, _)| *pose != submap.pose).map(|(s, pose, _)| (*s, *pose)).collect();
-        let before = moved.par_iter().map(|(submap, _)| submap.free_space_at(&submap.pose)).collect::<Result<Vec<_>>>();
-        let after = moved.par_iter().map(|(submap, pose)| submap.free_space_at(pose)).collect::<Result<Vec<_>>>();
+        let moved: Vec<(&Submap, &Placement)> =
+            revised.iter().filter(|(s, place, _)| *place != s.placement).map(|(s, place, _)| (*s, place)).collect();
+        let before = moved.par_iter().map(|(s, _)| s.free_space_at(&s.placement)).collect::<Result<Vec<_>>>();
+        let after = moved.par_iter().map(|(s, place)| s.free_space_at(place)).collect::<Result<Vec<_>>>();
         let (seen, seen_there) = (summed(&before?)?, summed(&after?)?);
         let done = SubmapChange { submaps: revised.len(), ..SubmapChange::of(&change) };
-        let news: Vec<(u32, Pose, Trust)> =
-            revised.iter().map(|(submap, pose, trust)| (submap.id, *pose, *trust)).collect();
-        drop((moved, revised));
+        let news: Vec<(u32, Placement, Trust)> =
+            revised.into_iter().map(|(s, place, trust)| (s.id, place, trust)).collect();
         self.recount(&seen, &seen_there)?;
         let submaps = self.kept_mut()?;
         // What comes is inserted with corrected poses, and must not be moved along.
         submaps.close();
-        for (id, pose, trust) in news {
+        for (id, place, trust) in news {
             if let Ok(at) = submaps.all.binary_search_by_key(&id, |submap| submap.id) {
-                (submaps.all[at].pose, submaps.all[at].trust) = (pose, trust);
+                (submaps.all[at].placement, submaps.all[at].trust) = (place, trust);
             }
         }
         self.make(change);
@@ -248,8 +250,8 @@ impl Mapper {
         let side = self.config().clustering.cell_size;
         let taken: Vec<&Part> = taken.iter().map(AsRef::as_ref).collect();
         let added: Vec<&Part> = added.iter().map(AsRef::as_ref).collect();
-        let set = &self.seen().set;
-        self.run(|| Change::new(set, &taken, &added, side))
+        // As it was left: nothing that is derived is needed. Nobody else can look meanwhile, the caller has it to himself.
+        self.contents.read(|contents| self.run(|| Change::new(&contents.set, &taken, &added, side)))
     }
 
     /// Takes counters out and adds others; views are told with the next change. On an error nothing has changed.
@@ -287,16 +289,16 @@ impl SubmapChange {
 }
 
 impl Submaps {
-    /// Poses of submaps from the corrected poses of their frames; see [`Mapper::correct_frames`].
-    pub fn poses_by_frames(&self, source: Option<&str>, poses: &BTreeMap<u64, Pose>) -> Result<BTreeMap<u32, Pose>> {
+    /// Where submaps are by the corrected poses of their frames; see [`Mapper::correct_frames`].
+    fn places_by_frames(&self, source: Option<&str>, poses: &BTreeMap<u64, Pose>) -> Result<BTreeMap<u32, Placement>> {
         if let Some(source) = source {
             self.of_source(source)?;
         }
         let mut found = BTreeMap::new();
         for submap in self.all.iter().filter(|submap| source.is_none_or(|source| submap.source == source)) {
-            let known: Vec<_> = submap.frames.iter().filter(|frame| poses.contains_key(&frame.number)).collect();
-            let middle = known.get(known.len() / 2).and_then(|frame| Some((frame, poses.get(&frame.number)?)));
-            let Some((frame, corrected)) = middle else {
+            let known: Vec<(u32, Pose)> =
+                (0..).zip(&submap.frames).filter_map(|(k, frame)| Some((k, *poses.get(&frame.number)?))).collect();
+            if known.is_empty() {
                 let what = match (submap.frames.first(), submap.frames.last()) {
                     (Some(first), Some(last)) => {
                         format!("no corrected pose is given for any of its frames, {} to {}", first.number, last.number)
@@ -304,11 +306,9 @@ impl Submaps {
                     _ => "the poses of its frames are not known; give the pose of the submap".into(),
                 };
                 return Err(Error::Submap { id: submap.id, what });
-            };
-            let moved = |pose: &Pose| corrected.after(&frame.world_from_sensor.inverse())?.after(pose);
-            // To the bit where nothing was corrected.
-            let pose = if *corrected == frame.world_from_sensor { submap.anchor } else { moved(&submap.anchor)? };
-            found.insert(submap.id, pose);
+            }
+            let place = Placement::along(&submap.anchor, &submap.frames, known);
+            found.insert(submap.id, place.map_err(|error| submap.named(error))?);
         }
         Ok(found)
     }
@@ -324,8 +324,8 @@ fn summed(all: &[Cow<'_, Counters>]) -> Result<Counters> {
 /// A map without submaps as a single one.
 fn whole_as_one(map: &Mapper, source: &str) -> Result<Submap> {
     let states: Vec<PrimitiveState> = map.states().collect();
-    let part = Part::of_states(map.classes().len(), map.config().clustering.cell_size, &states)?;
-    let (frames, at) = ((Vec::new(), map.frames), (Pose::IDENTITY, Pose::IDENTITY));
+    let part = Part::of_states(map.classes().len(), map.config().clustering.cell_size, &states, &[])?;
+    let (frames, at) = ((Vec::new(), map.frames), (Pose::IDENTITY, Placement::rigid(Pose::IDENTITY)));
     let whole = Submap::restored((0, source.to_string()), frames, at, Trust::FULL, part);
     Ok(whole.with_free_space(map.free_space().cloned().unwrap_or_default()))
 }

@@ -1,6 +1,7 @@
 //! A map as the sum of its submaps: what each stretch of a drive added, to be taken out again or moved.
 //!
-//! `part.rs` (what a submap added, by cube and class) → `motion.rs`, `trust.rs` (the same elsewhere, or counted less) →
+//! `part.rs` (what a submap added, by cube and class) → `placement.rs` (where it is) → `motion.rs`, `pieces.rs`, `trust.rs`
+//! (the same elsewhere, cut at the faces of the cubes there, or counted less) →
 //! `record.rs` (a submap and where it is) → `ledger.rs` (all of them) → `change.rs` (their difference, put into the
 //! map) → `mapper.rs` (what a user calls).
 
@@ -9,14 +10,17 @@ mod ledger;
 mod mapper;
 mod motion;
 mod part;
+mod pieces;
+mod placement;
 mod record;
 mod rule;
 mod trust;
 
 pub use ledger::Submaps;
 pub use mapper::SubmapChange;
-pub use motion::moved_sums;
+pub use motion::{moved_states, moved_sums};
 pub use part::Part;
+pub use placement::Placement;
 pub use record::{Submap, SubmapFrame};
 pub use rule::SubmapRule;
 pub use trust::Trust;

@@ -1,9 +1,12 @@
 //! Sums after a rigid motion: the mean and covariance are moved, then become sums again.
 
 use super::part::Part;
+use super::pieces::{Scratch, Spread, cut};
+use super::placement::Motions;
 use crate::error::{Error, Result};
 use crate::pose::{Pose, WORLD_LIMIT_M};
-use crate::primitive::{QUANTUM_M, QUANTUM_M2, Sums, block_of};
+use crate::primitive::{QUANTUM_M, Sums};
+use crate::state::PrimitiveState;
 
 /// A motion that moves no point of the part by more than this is none: sums are not finer.
 const NOTHING_M: f64 = 0.5 * QUANTUM_M;
@@ -14,55 +17,75 @@ pub fn moved_sums(sums: &Sums, motion: &Pose) -> Sums {
     if *motion == Pose::IDENTITY {
         return *sums;
     }
-    let weight = sums.weight;
-    let mean = motion.apply(sums.mean());
-    let covariance = rotated(sums.covariance(), &motion.rotation());
-    let mut moved = Sums { weight, range: sums.range, ..Sums::about(block_of(mean)) };
-    moved.first = std::array::from_fn(|i| rounded(weight * (mean[i] - f64::from(moved.origin[i])), QUANTUM_M));
-    // About the rounded mean, so that rounding it does not widen the primitive.
-    let m = moved.first.map(|v| v / weight);
-    let product = [m[0] * m[0], m[1] * m[1], m[2] * m[2], m[0] * m[1], m[0] * m[2], m[1] * m[2]];
-    moved.second = std::array::from_fn(|i| (weight * (covariance[i] + product[i]) / QUANTUM_M2).round() as i64);
-    moved.settle();
-    moved
+    Spread {
+        weight: sums.weight,
+        mean: motion.apply(sums.mean()),
+        covariance: rotated(sums.covariance(), &motion.rotation()),
+    }
+    .sums(sums.range)
 }
 
-fn rounded(value: f64, quantum: f64) -> f64 {
-    (value / quantum).round() * quantum
+/// A state after a rigid motion of the world: cut at the faces of the cubes that it lies in then, if it lies in several.
+pub fn moved_states(state: &PrimitiveState, motion: &Pose, side: f64) -> Vec<PrimitiveState> {
+    let mut pieces = Vec::new();
+    let (moved, mut scratch) = (moved_sums(&state.sums, motion), Scratch::default());
+    cut(&moved, &state.log_evidence, side, &mut scratch, |sums, log_evidence| {
+        pieces.push(PrimitiveState { sums, log_evidence: log_evidence.to_vec(), ..*state });
+    });
+    pieces
+}
+
+/// Sums between two motions that differ by little: the mean lies between the moved means, the shape is turned as the
+/// nearer motion turns it.
+fn moved_between(sums: &Sums, (before, after, share): (&Pose, &Pose, f64)) -> Sums {
+    if share == 0.0 || before == after {
+        return moved_sums(sums, before);
+    }
+    let (mean, nearer) = (sums.mean(), if share < 0.5 { before } else { after });
+    let (a, b) = (before.apply(mean), after.apply(mean));
+    Spread {
+        weight: sums.weight,
+        mean: std::array::from_fn(|i| a[i] + share * (b[i] - a[i])),
+        covariance: rotated(sums.covariance(), &nearer.rotation()),
+    }
+    .sums(sums.range)
 }
 
 /// R Σ Rᵀ for xx, yy, zz, xy, xz, yz.
 fn rotated(c: [f64; 6], r: &[[f64; 3]; 3]) -> [f64; 6] {
     let full = [[c[0], c[3], c[4]], [c[3], c[1], c[5]], [c[4], c[5], c[2]]];
-    let entry = |i: usize, j: usize| -> f64 {
-        (0..3).flat_map(|a| (0..3).map(move |b| (a, b))).map(|(a, b)| r[i][a] * full[a][b] * r[j][b]).sum()
-    };
+    let dot = |a: &[f64; 3], b: &[f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    // Σ is symmetric: its rows are its columns.
+    let turned: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|b| dot(&r[i], &full[b])));
+    let entry = |i: usize, j: usize| dot(&turned[i], &r[j]);
     [entry(0, 0), entry(1, 1), entry(2, 2), entry(0, 1), entry(0, 2), entry(1, 2)]
 }
 
 impl Part {
-    /// The part after a rigid motion; nothing if the motion is none. What lands in another cube is counted there.
-    pub(super) fn moved(&self, motion: &Pose) -> Result<Option<Self>> {
+    /// The part after rigid motions, each of what was seen in a frame; nothing if they are none. What lands in another cube
+    /// is counted there.
+    pub(super) fn moved(&self, motions: &Motions) -> Result<Option<Self>> {
         let Some((low, high)) = self.extent() else { return Ok(None) };
-        let corners = (0..8).map(|bits: usize| -> [f64; 3] {
-            std::array::from_fn(|i| if bits & 1 << i == 0 { low[i] } else { high[i] })
-        });
+        let corner =
+            |bits: usize| -> [f64; 3] { std::array::from_fn(|i| if bits & 1 << i == 0 { low[i] } else { high[i] }) };
         // A motion is affine: no point of the box moves farther than one of its corners.
         let mut farthest: f64 = 0.0;
-        for corner in corners {
+        for (motion, corner) in motions.all().flat_map(|motion| (0..8).map(move |bits| (motion, corner(bits)))) {
             let moved = motion.apply(corner);
             if moved.iter().any(|v| v.abs() > WORLD_LIMIT_M - 1.0) {
                 return Err(Error::Pose(format!("it takes the submap to {moved:?}, outside ±{WORLD_LIMIT_M} m")));
             }
             farthest = (0..3).fold(farthest, |farthest, i| farthest.max((moved[i] - corner[i]).abs()));
         }
-        Ok((farthest > NOTHING_M).then(|| self.with_sums(|sums| moved_sums(sums, motion))))
+        let moved = |row: usize| moved_between(&self.sums[row], motions.at(self.mean_frame(row).unwrap_or(0.0)));
+        Ok((farthest > NOTHING_M).then(|| self.with_sums(moved)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::primitive::block_of;
     use proptest::prelude::*;
 
     fn sums_of(points: &[[f64; 3]]) -> Sums {

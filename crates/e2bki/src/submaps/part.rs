@@ -1,8 +1,11 @@
 //! What a submap added: one exact sum for every cube and class.
 
+use std::hash::{Hash, Hasher};
+
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::pieces::{Scratch, cut};
 use crate::cluster::cell_of;
 use crate::error::{Error, Result};
 use crate::map::Batch;
@@ -10,11 +13,23 @@ use crate::maths::argmax;
 use crate::primitive::Sums;
 use crate::state::PrimitiveState;
 
+/// Sums that one task moves.
+const AT_ONCE: usize = 2048;
+
 /// A cube and a class: what tells one primitive of a sum from another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) cell: [i32; 3],
     pub(super) label: u16,
+}
+
+impl Hash for Key {
+    // Two words instead of five: it is hashed for every row of every frame.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let [x, y, z] = self.cell.map(|v| u64::from(v.cast_unsigned()));
+        state.write_u64(x | y << 32);
+        state.write_u64(z | u64::from(self.label) << 32);
+    }
 }
 
 impl Key {
@@ -32,15 +47,23 @@ pub struct Part {
     pub(super) keys: Vec<Key>,
     pub(super) sums: Vec<Sums>,
     log_evidence: Vec<i64>,
+    /// Σ over the points of the number of their frame in the submap: when it was seen, on average. Empty where that is not
+    /// known, as in parts that were moved.
+    frames: Vec<u64>,
 }
 
 impl Part {
     fn empty(classes: usize, side: f64) -> Self {
-        Self { classes, side, keys: Vec::new(), sums: Vec::new(), log_evidence: Vec::new() }
+        Self { classes, side, keys: Vec::new(), sums: Vec::new(), log_evidence: Vec::new(), frames: Vec::new() }
     }
 
-    /// A part of kept states, in any order; their ids mean nothing. `side` is that of the map's cubes, metres.
-    pub fn of_states(classes: usize, side: f64, states: &[PrimitiveState]) -> Result<Self> {
+    /// A part of kept states, in any order; their ids mean nothing. `side` is that of the map's cubes, metres, and `frames`
+    /// what [`Self::frame_sums`] says of every state, or empty.
+    pub fn of_states(classes: usize, side: f64, states: &[PrimitiveState], frames: &[u64]) -> Result<Self> {
+        if !frames.is_empty() && frames.len() != states.len() {
+            let (found, allowed) = (frames.len().to_string(), format!("0 or {}", states.len()));
+            return Err(Error::Argument { name: "frames", found, allowed });
+        }
         for state in states {
             state.check(classes, u64::MAX)?;
             if state.muted {
@@ -49,7 +72,18 @@ impl Part {
         }
         let row = |state: &PrimitiveState| (Key::of(&state.sums, &state.log_evidence, side), state.sums);
         let rows: Vec<(Key, Sums)> = states.par_iter().with_min_len(256).map(row).collect();
-        Ok(Self::summed(classes, side, &rows, |i| &states[i].log_evidence))
+        Ok(Self::summed(classes, side, &rows, |i| &states[i].log_evidence, frames))
+    }
+
+    /// For every sum, in the order of [`Self::states`]: Σ over its points of the number of their frame in the submap, from
+    /// 0. Empty if that is not known.
+    pub fn frame_sums(&self) -> &[u64] {
+        &self.frames
+    }
+
+    /// When a sum was seen: the mean number of its points' frames in the submap, if that is known.
+    pub(super) fn mean_frame(&self, row: usize) -> Option<f64> {
+        self.frames.get(row).map(|sum| *sum as f64 / self.sums[row].weight)
     }
 
     /// What every sum holds, by ascending cube and class, numbered from 0.
@@ -100,16 +134,31 @@ impl Part {
         self.keys.capacity() * size_of::<Key>()
             + self.sums.capacity() * size_of::<Sums>()
             + self.log_evidence.capacity() * size_of::<i64>()
+            + self.frames.capacity() * size_of::<u64>()
     }
 
-    /// The same points with other sums, one for each of the old: those that now share a cube are added together.
-    pub(super) fn with_sums(&self, change: impl Fn(&Sums) -> Sums + Sync) -> Self {
-        let row = |row: usize| {
-            let sums = change(&self.sums[row]);
-            (Key { cell: cell_of(sums.mean(), self.side), label: self.keys[row].label }, sums)
+    /// The same points with other sums: what lies in several cubes then is cut at their faces, and what shares a cube is
+    /// added together.
+    pub(super) fn with_sums(&self, change: impl Fn(usize) -> Sums + Sync) -> Self {
+        let chunk = |first: usize| {
+            let (mut rows, mut evidence) =
+                (Vec::with_capacity(2 * AT_ONCE), Vec::with_capacity(2 * AT_ONCE * self.classes));
+            let mut scratch = Scratch::default();
+            for row in first..self.len().min(first + AT_ONCE) {
+                cut(&change(row), self.log_evidence(row), self.side, &mut scratch, |sums, log_evidence| {
+                    rows.push((Key::of(&sums, log_evidence, self.side), sums));
+                    evidence.extend_from_slice(log_evidence);
+                });
+            }
+            (rows, evidence)
         };
-        let rows: Vec<(Key, Sums)> = (0..self.len()).into_par_iter().with_min_len(256).map(row).collect();
-        Self::summed(self.classes, self.side, &rows, |i| self.log_evidence(i))
+        let chunks: Vec<_> = (0..self.len()).into_par_iter().step_by(AT_ONCE).map(chunk).collect();
+        let (mut rows, mut evidence) = (Vec::new(), Vec::new());
+        for (mut some, mut of_some) in chunks {
+            rows.append(&mut some);
+            evidence.append(&mut of_some);
+        }
+        Self::summed(self.classes, self.side, &rows, |i| &evidence[i * self.classes..(i + 1) * self.classes], &[])
     }
 
     /// The same points with other log-evidence.
@@ -121,7 +170,8 @@ impl Part {
             (Key { label, ..self.keys[row] }, self.sums[row])
         };
         let rows: Vec<(Key, Sums)> = (0..self.len()).into_par_iter().with_min_len(256).map(row).collect();
-        Self::summed(self.classes, self.side, &rows, |i| &log_evidence[i * self.classes..(i + 1) * self.classes])
+        let own = |i: usize| &log_evidence[i * self.classes..(i + 1) * self.classes];
+        Self::summed(self.classes, self.side, &rows, own, &self.frames)
     }
 
     /// Rows by ascending key, those of one key added together.
@@ -130,33 +180,42 @@ impl Part {
         side: f64,
         rows: &[(Key, Sums)],
         log_evidence: impl Fn(usize) -> &'a [i64] + Sync,
+        frames: &[u64],
     ) -> Self {
-        let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        order.par_sort_unstable_by_key(|row| (rows[*row as usize].0, *row));
+        // Keys beside their rows: sorting looks at nothing else.
+        let mut order: Vec<(Key, u32)> = rows.iter().zip(0..).map(|((key, _), row)| (*key, row)).collect();
+        order.par_sort_unstable();
         let mut part = Self::empty(classes, side);
         part.keys.reserve_exact(rows.len());
         part.sums.reserve_exact(rows.len());
         part.log_evidence.reserve_exact(rows.len() * classes);
-        for row in order.into_iter().map(|row| row as usize) {
+        part.frames.reserve_exact(frames.len());
+        for row in order.into_iter().map(|(_, row)| row as usize) {
             let (key, sums) = &rows[row];
             if part.keys.last() == Some(key) {
                 let last = part.keys.len() - 1;
-                part.add_to(last, sums, log_evidence(row));
+                part.add_to(last, sums, log_evidence(row), frames.get(row));
             } else {
-                part.push(*key, sums, log_evidence(row));
+                part.push(*key, sums, log_evidence(row), frames.get(row));
             }
         }
+        part.sums.iter_mut().for_each(Sums::settle);
         part
     }
 
-    fn push(&mut self, key: Key, sums: &Sums, log_evidence: &[i64]) {
+    fn push(&mut self, key: Key, sums: &Sums, log_evidence: &[i64], frames: Option<&u64>) {
+        self.frames.extend(frames);
         self.keys.push(key);
         self.sums.push(*sums);
         self.log_evidence.extend_from_slice(log_evidence);
     }
 
-    fn add_to(&mut self, row: usize, sums: &Sums, log_evidence: &[i64]) {
-        self.sums[row].add(sums);
+    /// Leaves the sums about the corner that they are about: where that is to be is seen when all have been added.
+    fn add_to(&mut self, row: usize, sums: &Sums, log_evidence: &[i64], frames: Option<&u64>) {
+        self.sums[row].add_about(sums);
+        if let Some((sum, frames)) = self.frames.get_mut(row).zip(frames) {
+            *sum = sum.saturating_add(*frames);
+        }
         let own = &mut self.log_evidence[row * self.classes..(row + 1) * self.classes];
         own.iter_mut().zip(log_evidence).for_each(|(sum, value)| *sum = sum.saturating_add(*value));
     }
@@ -167,36 +226,45 @@ impl Part {
 pub(super) struct Growing {
     rows: Part,
     at: FxHashMap<Key, u32>,
+    /// Where each row of the latest frame was added.
+    targets: Vec<u32>,
 }
 
 impl Growing {
     pub(super) fn new(classes: usize, side: f64) -> Self {
-        Self { rows: Part::empty(classes, side), at: FxHashMap::default() }
+        Self { rows: Part::empty(classes, side), at: FxHashMap::default(), targets: Vec::new() }
     }
 
-    /// Adds the named rows of a judged batch.
-    pub(super) fn add(&mut self, batch: &Batch, rows: &[usize]) {
+    /// Adds the named rows of a judged batch, of a frame with this number in the submap.
+    pub(super) fn add(&mut self, batch: &Batch, rows: &[usize], frame: u64) {
         let (classes, side) = (self.rows.classes, self.rows.side);
+        // First all places, then all sums: what one waits for from memory, others wait for at the same time.
+        self.targets.clear();
         for row in rows {
             let core = &batch.cores[*row];
-            let log_evidence = &batch.log_evidence[row * classes..(row + 1) * classes];
             let key = Key { cell: cell_of(core.mean, side), label: core.label };
-            match self.at.entry(key) {
-                std::collections::hash_map::Entry::Occupied(known) => {
-                    self.rows.add_to(*known.get() as usize, &core.sums, log_evidence);
-                }
-                std::collections::hash_map::Entry::Vacant(free) => {
-                    free.insert(self.rows.keys.len() as u32);
-                    self.rows.push(key, &core.sums, log_evidence);
-                }
-            }
+            let target = *self.at.entry(key).or_insert_with(|| {
+                let target = self.rows.keys.len() as u32;
+                self.rows.keys.push(key);
+                self.rows.sums.push(Sums::about(core.sums.origin));
+                self.rows.log_evidence.resize(self.rows.keys.len() * classes, 0);
+                self.rows.frames.push(0);
+                target
+            });
+            self.targets.push(target);
+        }
+        for (row, target) in rows.iter().zip(&self.targets) {
+            let core = &batch.cores[*row];
+            let log_evidence = &batch.log_evidence[row * classes..(row + 1) * classes];
+            let frames = frame.saturating_mul(core.sums.weight as u64);
+            self.rows.add_to(*target as usize, &core.sums, log_evidence, Some(&frames));
         }
     }
 
     /// What was added, in order.
     pub(super) fn finished(&self) -> Part {
         let rows: Vec<(Key, Sums)> = self.rows.keys.iter().copied().zip(self.rows.sums.iter().copied()).collect();
-        Part::summed(self.rows.classes, self.rows.side, &rows, |row| self.rows.log_evidence(row))
+        Part::summed(self.rows.classes, self.rows.side, &rows, |row| self.rows.log_evidence(row), &self.rows.frames)
     }
 
     pub(super) fn byte_size(&self) -> usize {

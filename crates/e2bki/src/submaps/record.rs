@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::part::{Growing, Part};
+use super::placement::Placement;
 use super::trust::Trust;
 use crate::error::{Error, Result};
 use crate::free::Counters;
@@ -37,7 +38,7 @@ pub struct Submap {
     pub(super) frames: Vec<SubmapFrame>,
     pub(super) frame_count: u64,
     pub(super) anchor: Pose,
-    pub(super) pose: Pose,
+    pub(super) placement: Placement,
     pub(super) trust: Trust,
     pub(super) added: Added,
     /// What its frames saw and saw through, as it was counted.
@@ -45,12 +46,12 @@ pub struct Submap {
 }
 
 impl Submap {
-    /// A submap as it was kept: `anchor` is the pose it was inserted with and `pose` the present one. `frame_count`
+    /// A submap as it was kept: `anchor` is the pose it was inserted with and `placement` where it is now. `frame_count`
     /// may be more than the frames whose poses are known.
     pub fn restored(
         (id, source): (u32, String),
         (frames, frame_count): (Vec<SubmapFrame>, u64),
-        (anchor, pose): (Pose, Pose),
+        (anchor, placement): (Pose, Placement),
         trust: Trust,
         part: Part,
     ) -> Self {
@@ -60,7 +61,7 @@ impl Submap {
             frames,
             frame_count,
             anchor,
-            pose,
+            placement,
             trust,
             added: Added::Finished(Arc::new(part)),
             free: Arc::default(),
@@ -100,7 +101,12 @@ impl Submap {
 
     /// The pose of its first frame by the latest correction.
     pub fn pose(&self) -> Pose {
-        self.pose
+        self.placement.pose
+    }
+
+    /// Where it is by the latest correction.
+    pub fn placement(&self) -> &Placement {
+        &self.placement
     }
 
     /// How much of its evidence counts.
@@ -121,37 +127,37 @@ impl Submap {
         &self.free
     }
 
-    /// What its frames saw and saw through, at another pose.
-    pub(super) fn free_space_at(&self, pose: &Pose) -> Result<Cow<'_, Counters>> {
-        if *pose == self.anchor || self.free.is_empty() {
+    /// What its frames saw and saw through, at another place: moved as one piece.
+    pub(super) fn free_space_at(&self, place: &Placement) -> Result<Cow<'_, Counters>> {
+        if *place == Placement::rigid(self.anchor) || self.free.is_empty() {
             return Ok(Cow::Borrowed(&self.free));
         }
-        let motion = pose.after(&self.anchor.inverse()).map_err(|error| self.named(error))?;
+        let motion = place.motion(&self.anchor, &self.frames).map_err(|error| self.named(error))?;
         Ok(Cow::Owned(self.free.moved(&motion).map_err(|error| self.named(error))?))
     }
 
-    fn named(&self, error: Error) -> Error {
+    pub(super) fn named(&self, error: Error) -> Error {
         match error {
             Error::Pose(what) => Error::Submap { id: self.id, what: format!("its new pose is not usable: {what}") },
             other => other,
         }
     }
 
-    /// What it adds at present: moved to its pose, and times its trust.
+    /// What it adds at present: moved to where it is, and times its trust.
     pub fn placed(&self) -> Result<Cow<'_, Part>> {
-        self.placed_at(&self.pose, self.trust)
+        self.placed_at(&self.placement, self.trust)
     }
 
-    /// What it would add at another pose and trust.
-    pub(super) fn placed_at(&self, pose: &Pose, trust: Trust) -> Result<Cow<'_, Part>> {
+    /// What it would add at another place and trust.
+    pub(super) fn placed_at(&self, place: &Placement, trust: Trust) -> Result<Cow<'_, Part>> {
         let mut part = self.part();
         if let Some(trusted) = part.trusted(trust) {
             part = Cow::Owned(trusted);
         }
-        if *pose != self.anchor {
+        if *place != Placement::rigid(self.anchor) {
             // Always from where it was inserted, so that nothing degrades however often it is corrected.
-            let motion = pose.after(&self.anchor.inverse()).map_err(|error| self.named(error))?;
-            if let Some(moved) = part.moved(&motion).map_err(|error| self.named(error))? {
+            let motions = place.motions(&self.anchor, &self.frames, &part).map_err(|error| self.named(error))?;
+            if let Some(moved) = part.moved(&motions).map_err(|error| self.named(error))? {
                 part = Cow::Owned(moved);
             }
         }
