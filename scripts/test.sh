@@ -12,7 +12,7 @@ E2BKI_SKIPS=$(cd "$target" && pwd)/skipped.txt
 export E2BKI_SKIPS
 : > "$E2BKI_SKIPS"
 skipped() { echo "$*" >> "$E2BKI_SKIPS"; }
-skipped "ONNX models, recordings for Rerun and the live node: minutes to compile, tested by themselves (CONTRIBUTING.md)"
+skipped "ONNX models, recordings for Rerun, the live node and fleets in a bucket: minutes to compile, tested by themselves (CONTRIBUTING.md)"
 
 step "format"
 cargo fmt --all -- --check

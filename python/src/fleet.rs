@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use e2bki_fleet::{Fleet, Removal, Tile};
+use e2bki_fleet::{Fleet, Removal, Task, Tile};
 use e2bki_store::MapFile;
 use pyo3::prelude::*;
 
@@ -44,12 +44,9 @@ pub(crate) fn fleet_reduce(py: Python<'_>, store: &str, tiles: Vec<Tile>) -> Res
     Ok(threads::work(py, || -> e2bki_fleet::Result<usize> {
         let fleet = Fleet::open(store)?;
         let plan = e2bki_fleet::plan(&fleet, &[], &[])?;
-        let mut done = 0;
-        for task in plan.to_do().filter(|task| tiles.contains(&task.tile)) {
-            e2bki_fleet::reduce(&fleet, task)?;
-            done += 1;
-        }
-        Ok(done)
+        let tasks: Vec<Task> = plan.to_do().filter(|task| tiles.contains(&task.tile)).cloned().collect();
+        // One after the other: how many at the same time is the scheduler's affair.
+        Ok(e2bki_fleet::reduce_share(&fleet, &tasks, || ())?.len())
     })??)
 }
 
@@ -70,6 +67,13 @@ pub(crate) fn fleet_remove(py: Python<'_>, store: &str, run: &str, reason: &str,
 #[pyfunction]
 pub(crate) fn fleet_verify(py: Python<'_>, store: &str, remake: bool) -> Result<Vec<String>> {
     Ok(threads::work(py, || e2bki_fleet::verify(&Fleet::open(store)?, remake))??.findings)
+}
+
+/// fleet_clean(store) -> (unfinished, unused)
+#[pyfunction]
+pub(crate) fn fleet_clean(py: Python<'_>, store: &str) -> Result<(usize, usize)> {
+    let cleaned = threads::work(py, || e2bki_fleet::clean(&Fleet::open(store)?))??;
+    Ok((cleaned.unfinished, cleaned.unused))
 }
 
 /// fleet_export(store, out, manifest=None)

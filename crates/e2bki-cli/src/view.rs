@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use e2bki::Mapper;
 use e2bki_data::parse::{PoseRows, pose_rows};
 use e2bki_data::{Dataset, GroundTruth, OpenOptions, SemanticsSource, read_ahead};
 use e2bki_view::{RawPoints, Scene, Scenes, ServeOptions, Server};
@@ -48,7 +49,8 @@ impl ServeArguments {
     variance or age, and what driving costs a robot; a click shows the full belief of that place. `e2bki map … --view` shows a map while it is built,\n\
     `e2bki map … --view --beside s-bki` beside the map of another method.")]
 pub(crate) struct Options {
-    /// Map file, map folder, or a folder that holds one map file; two are shown side by side
+    /// Map file, map folder, a folder that holds one map file, or the store of a fleet (feature `fleet`); two are shown
+    /// side by side
     #[arg(required = true, num_args = 1..=2, value_name = "MAP")]
     maps: Vec<PathBuf>,
     /// Dataset whose raw points and sensor trajectory are shown too
@@ -88,8 +90,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let mut scenes = Vec::new();
     for path in &options.maps {
-        let path = find(path)?;
-        let map = maps::load(&path, None)?;
+        let (path, map) = load(path)?;
         table::line(&format!("{}: {} primitives, {} classes", path.display(), map.len(), map.classes().len()))?;
         let classes = map.classes().clone();
         let scene = Scene::of_map(path.display().to_string(), map, trajectory.clone(), options.resolution);
@@ -109,6 +110,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     table::line("Ctrl-C ends it")?;
     server.wait();
     Ok(())
+}
+
+/// A map, and where it is.
+fn load(path: &Path) -> Result<(PathBuf, Mapper)> {
+    #[cfg(feature = "fleet")]
+    if let Some(map) = crate::fleet::load(path)? {
+        return Ok((path.into(), map));
+    }
+    let path = find(path)?;
+    let map = maps::load(&path, None)?;
+    Ok((path, map))
 }
 
 /// A map: the file or folder itself, or the only map file of a folder.

@@ -1,5 +1,6 @@
 //! Runs: maps of single drives that go into a store.
 
+use std::io::Read;
 use std::path::Path;
 
 use e2bki_store::MapFile;
@@ -7,7 +8,7 @@ use e2bki_store::MapFile;
 use crate::description::Fleet;
 use crate::digest;
 use crate::error::{Error, Result};
-use crate::manifest::run_object;
+use crate::manifest::{Left, Manifest, run_object};
 use crate::reader::ObjectReader;
 
 /// A run that is in the store now.
@@ -28,6 +29,23 @@ pub fn key_of_inputs<'a>(inputs: impl IntoIterator<Item = &'a [u8]>) -> String {
         all.extend(xxhash_rust::xxh3::xxh3_128(input).to_le_bytes());
     }
     digest(&all)
+}
+
+/// A key for a log from its contents, read in parts: that of [`key_of_inputs`] for all of its bytes.
+pub fn key_of_log(mut log: impl Read) -> std::io::Result<String> {
+    let (mut hash, mut len) = (xxhash_rust::xxh3::Xxh3::new(), 0_u64);
+    let mut part = vec![0; 1 << 20];
+    loop {
+        let count = log.read(&mut part)?;
+        if count == 0 {
+            break;
+        }
+        hash.update(&part[..count]);
+        len += count as u64;
+    }
+    let mut all = len.to_le_bytes().to_vec();
+    all.extend(hash.digest128().to_le_bytes());
+    Ok(digest(&all))
 }
 
 /// Puts the map of a run into the store. Without a key, its bytes are the key. It counts from the next commit on.
@@ -56,6 +74,10 @@ pub fn add(fleet: &Fleet, name: &str, file: &Path, key: Option<&str>) -> Result<
             )));
         }
     }
+    if let Some(left) = Manifest::latest(fleet)?.removed.iter().find(|left| left.purged && left.key == key) {
+        let Left { name, reason, .. } = left;
+        return Err(Error::Refused(format!("the run {name} was purged ({reason}): it is not taken again")));
+    }
     let was_there = !fleet.objects.create(&run_object(name, &key), bytes)?;
     Ok(Added { key, was_there })
 }
@@ -82,4 +104,16 @@ pub(crate) fn open(fleet: &Fleet, object: &str) -> Result<MapFile> {
     let file = MapFile::of_source(reader, format!("{store}/{object}"))?;
     fleet.check(file.header(), object)?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_has_one_key_however_it_is_read() {
+        let bytes: Vec<u8> = (0..3_000_000_u32).map(|i| (i % 251) as u8).collect();
+        assert_eq!(key_of_log(bytes.as_slice()).unwrap(), key_of_inputs([bytes.as_slice()]));
+        assert_ne!(key_of_log(&bytes[1..]).unwrap(), key_of_inputs([bytes.as_slice()]));
+    }
 }

@@ -8,6 +8,8 @@ use crate::error::{Error, Result};
 use crate::objects::Objects;
 
 const NAME: &str = "fleet.json";
+/// Under which a store is tried.
+pub(crate) const PROBES: &str = "probe";
 const FORMAT: &str = "e2bki fleet";
 const VERSION: u32 = 1;
 
@@ -16,6 +18,9 @@ struct Class {
     name: String,
     color: [u8; 3],
     movable: bool,
+    /// What driving on it costs, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost: Option<u8>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -42,14 +47,19 @@ pub struct Fleet {
 /// Makes a store a fleet's: writes its description, and finds out whether the store keeps what the rest is built on, that
 /// of two who create an object one is refused. A store that is a fleet of the same description already is left as it is.
 pub fn init(place: &str, classes: &ClassSet, config: &Config) -> Result<Fleet> {
+    init_on(Objects::open(place)?, classes, config)
+}
+
+/// As [`init`], on a store that is open already.
+pub fn init_on(objects: Objects, classes: &ClassSet, config: &Config) -> Result<Fleet> {
     let config = common(config);
     check_config(&config)?;
-    let objects = Objects::open(place)?;
     probe(&objects)?;
     let class = |(number, (name, color)): (usize, (&String, &[u8; 3]))| Class {
         name: name.clone(),
         color: *color,
         movable: classes.is_movable(number),
+        cost: classes.cost(number),
     };
     let text = Text {
         format: FORMAT.into(),
@@ -62,8 +72,9 @@ pub fn init(place: &str, classes: &ClassSet, config: &Config) -> Result<Fleet> {
     let bytes =
         serde_json::to_vec_pretty(&text).map_err(|e| Error::Refused(format!("cannot write the description: {e}")))?;
     if !objects.create(NAME, bytes)? {
-        let there = Fleet::open(place)?;
+        let there = Fleet::on(objects.clone())?;
         if there.classes != *classes || there.config != config {
+            let place = objects.name();
             return Err(Error::Refused(format!("{place} is a fleet already, with other classes or parameters")));
         }
     }
@@ -73,7 +84,12 @@ pub fn init(place: &str, classes: &ClassSet, config: &Config) -> Result<Fleet> {
 impl Fleet {
     /// Opens the store of a fleet.
     pub fn open(place: &str) -> Result<Self> {
-        let objects = Objects::open(place)?;
+        Self::on(Objects::open(place)?)
+    }
+
+    /// The fleet of a store that is open already.
+    pub fn on(objects: Objects) -> Result<Self> {
+        let place = objects.name();
         let bytes = objects.get(NAME)?.ok_or_else(|| {
             Error::Refused(format!("{place} is not a fleet's store: make it one with `e2bki fleet init {place}`"))
         })?;
@@ -88,6 +104,7 @@ impl Fleet {
         let movable: Vec<&str> = text.classes.iter().filter(|c| c.movable).map(|c| c.name.as_str()).collect();
         let classes = ClassSet::new(text.classes.iter().map(|class| (class.name.clone(), class.color)))
             .and_then(|classes| classes.with_movable(&movable))
+            .and_then(|classes| classes.with_costs(text.classes.iter().filter_map(|c| Some((&c.name, c.cost?)))))
             .map_err(|e| damaged(e.to_string()))?;
         let config = common(&Config::from_toml(&text.config).map_err(|e| damaged(e.to_string()))?);
         check_config(&config)?;
@@ -96,6 +113,12 @@ impl Fleet {
 
     /// Refuses a map that is not of this fleet; `name` stands for it.
     pub(crate) fn check(&self, header: &Header, name: &str) -> Result<()> {
+        if header.classes != self.classes && header.classes.names() == self.classes.names() {
+            return Err(Error::Refused(format!(
+                "{name} has the fleet's classes with other colours, costs or things that can move: map it with the \
+                 fleet's class table"
+            )));
+        }
         if header.classes != self.classes {
             return Err(Error::Refused(format!(
                 "{name} has the classes {}, the fleet {}",
@@ -129,11 +152,6 @@ fn check_config(config: &Config) -> Result<()> {
     if let Some(reason) = config.not_a_sum() {
         return Err(Error::Refused(format!("maps of a fleet must be sums, to be put together in any order: {reason}")));
     }
-    if config.free_space.enabled {
-        let what =
-            "`free_space.enabled` is true: runs of a fleet do not keep what their beams passed through by tile yet";
-        return Err(Error::Refused(what.into()));
-    }
     let cells = f64::from(e2bki::TILE_M) / config.clustering.cell_size;
     if cells.fract() != 0.0 {
         return Err(Error::Refused(format!(
@@ -145,14 +163,24 @@ fn check_config(config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// Whether of two who create an object one is refused. Some servers only seem to know the condition.
+/// Writers that try to create an object at the same time, and how often they do.
+const WRITERS: usize = 8;
+const TRIES: usize = 3;
+
+/// Whether of two who create an object one is refused. Some servers only seem to know the condition, others look before they
+/// write and let all through who come at the same time.
 fn probe(objects: &Objects) -> Result<()> {
-    let name = format!("probe/{}-{:p}", std::process::id(), objects);
+    let name = format!("{PROBES}/{}-{:p}", std::process::id(), objects);
     objects.remove(&name)?;
     let (first, second) = (objects.create(&name, b"first".to_vec())?, objects.create(&name, b"second".to_vec())?);
     let kept = objects.get(&name)?;
     objects.remove(&name)?;
-    if first && !second && kept.as_deref() == Some(b"first") {
+    let mut honest = first && !second && kept.as_deref() == Some(b"first");
+    for _ in 0..TRIES {
+        honest = honest && objects.create_at_once(&name, WRITERS)? == 1;
+        objects.remove(&name)?;
+    }
+    if honest {
         return Ok(());
     }
     Err(Error::Refused(format!(

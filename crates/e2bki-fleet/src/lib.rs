@@ -12,27 +12,34 @@
 //! its number: of two that race, one has to plan again.
 
 mod add;
+mod clean;
 mod commit;
+mod copc;
 mod description;
 mod error;
 mod export;
 mod manifest;
 mod objects;
 mod plan;
+mod purge;
 mod reader;
 mod reduce;
+mod runs;
 mod status;
 mod verify;
+mod vpc;
 
-pub use add::{Added, add, key_of_inputs};
+pub use add::{Added, add, key_of_inputs, key_of_log};
+pub use clean::{Cleaned, clean};
 pub use commit::{Committed, Removal, commit, remove};
-pub use description::{Fleet, init};
+pub use copc::{City, CityBlock, export_city};
+pub use description::{Fleet, init, init_on};
 pub use error::{Error, Result};
-pub use export::export;
+pub use export::{export, load};
 pub use manifest::{Left, Manifest, Run};
 pub use objects::Objects;
 pub use plan::{Plan, Task, plan};
-pub use reduce::{Reduced, reduce};
+pub use reduce::{Reduced, reduce, reduce_all, reduce_share};
 pub use status::{Status, status};
 pub use verify::{Verified, verify};
 

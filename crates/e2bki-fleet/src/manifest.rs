@@ -17,6 +17,14 @@ pub struct Run {
     pub key: String,
     /// Frames in it.
     pub frames: u64,
+    /// Frames whose beams were counted, in fleets with free space.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub looks: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 /// A run that was taken out.

@@ -1,7 +1,7 @@
 //! A store of objects, without the waiting: each call returns when it is done.
 
 use std::ops::Range;
-use std::path::Path as FilePath;
+use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
 use futures::TryStreamExt;
@@ -11,12 +11,20 @@ use url::Url;
 
 use crate::error::{Error, Result};
 
+/// How long one request to a bucket may take: a run of gigabytes over a thin line takes minutes.
+const PATIENCE: &str = "20 minutes";
+
+/// How often a removal is tried again.
+const TRIES: usize = 3;
+
 /// An opened store: a folder or a bucket.
 #[derive(Debug, Clone)]
 pub struct Objects {
     name: String,
     inner: Arc<dyn ObjectStore>,
     prefix: Path,
+    /// Where a store that is a folder is.
+    folder: Option<PathBuf>,
     runtime: Arc<tokio::runtime::Runtime>,
 }
 
@@ -24,23 +32,35 @@ impl Objects {
     /// Opens a store: a path of a folder, `file://`, and with the feature `cloud` `s3://`, `gs://` and `az://`, whose keys
     /// are taken from the environment in the names that their own tools use.
     pub fn open(place: &str) -> Result<Self> {
+        let variables = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+        Self::open_with(place, variables)
+    }
+
+    /// As [`Self::open`], with the keys of a bucket given here, under the names that they have in the environment.
+    pub fn open_with(place: &str, variables: impl IntoIterator<Item = (String, String)>) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = Arc::new(runtime.map_err(|e| failed(place, "open", "", e))?);
-        let (inner, prefix): (Arc<dyn ObjectStore>, Path) = match Url::parse(place) {
+        let (inner, prefix, folder): (Arc<dyn ObjectStore>, Path, Option<PathBuf>) = match Url::parse(place) {
             // One letter is a drive of Windows.
             Ok(url) if url.scheme().len() > 1 && url.scheme() != "file" => {
-                let variables = std::env::vars_os()
-                    .filter_map(|(k, v)| Some((k.into_string().ok()?.to_ascii_lowercase(), v.into_string().ok()?)));
-                let (inner, prefix) = object_store::parse_url_opts(&url, variables).map_err(|e| unknown(place, &e))?;
-                (inner.into(), prefix)
+                let patience = ("timeout".to_string(), PATIENCE.to_string());
+                let variables = variables.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
+                let options = std::iter::once(patience).chain(variables);
+                let (inner, prefix) = object_store::parse_url_opts(&url, options).map_err(|e| unknown(place, &e))?;
+                (inner.into(), prefix, None)
             }
             Ok(url) if url.scheme() == "file" => {
                 let path = url.to_file_path().map_err(|()| Error::Refused(format!("{place} is not a path")))?;
-                (folder(place, &path)?, Path::default())
+                (open_folder(place, &path)?, Path::default(), Some(path))
             }
-            _ => (folder(place, FilePath::new(place))?, Path::default()),
+            _ => (open_folder(place, FilePath::new(place))?, Path::default(), Some(place.into())),
         };
-        Ok(Self { name: place.into(), inner, prefix, runtime })
+        Ok(Self { name: place.into(), inner, prefix, folder, runtime })
+    }
+
+    /// The folder, of a store that is one.
+    pub(crate) fn folder(&self) -> Option<&FilePath> {
+        self.folder.as_deref()
     }
 
     /// Where the store is, as it was given.
@@ -91,11 +111,38 @@ impl Objects {
         }
     }
 
+    /// Has so many writers create an object at the same time, and returns how many were told that they had.
+    pub(crate) fn create_at_once(&self, object: &str, writers: usize) -> Result<usize> {
+        let path = self.path(object);
+        let put = |writer: usize| {
+            let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
+            // Large enough for the others to come while it is written.
+            self.inner.put_opts(&path, PutPayload::from(vec![writer as u8; 1 << 18]), options)
+        };
+        let puts = self.runtime.block_on(futures::future::join_all((0..writers).map(put)));
+        let mut told = 0;
+        for put in puts {
+            match put {
+                Ok(_) => told += 1,
+                Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => {}
+                Err(error) => return Err(failed(&self.name, "write", object, error)),
+            }
+        }
+        Ok(told)
+    }
+
     /// Removes an object; it is no error if there is none.
     pub fn remove(&self, object: &str) -> Result<()> {
-        match self.runtime.block_on(self.inner.delete(&self.path(object))) {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(failed(&self.name, "remove", object, error)),
+        let path = self.path(object);
+        let mut tries = 0;
+        loop {
+            match self.runtime.block_on(self.inner.delete(&path)) {
+                Ok(()) | Err(object_store::Error::NotFound { .. }) => return Ok(()),
+                // S3 removes by a request that is not repeated by itself when a connection was closed. Removing twice is
+                // removing.
+                Err(_) if tries < TRIES => tries += 1,
+                Err(error) => return Err(failed(&self.name, "remove", object, error)),
+            }
         }
     }
 
@@ -115,7 +162,7 @@ impl Objects {
     }
 }
 
-fn folder(place: &str, path: &FilePath) -> Result<Arc<dyn ObjectStore>> {
+fn open_folder(place: &str, path: &FilePath) -> Result<Arc<dyn ObjectStore>> {
     std::fs::create_dir_all(path).map_err(|e| failed(place, "create", "the folder", e))?;
     let store =
         object_store::local::LocalFileSystem::new_with_prefix(path).map_err(|e| failed(place, "open", "", e))?;
@@ -128,7 +175,7 @@ fn unknown(place: &str, error: &object_store::Error) -> Error {
     Error::Refused(format!("{place}: {error}{hint}"))
 }
 
-fn failed(
+pub(crate) fn failed(
     store: &str,
     doing: &'static str,
     object: &str,

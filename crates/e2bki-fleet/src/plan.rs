@@ -21,6 +21,16 @@ pub struct Task {
     pub is_done: bool,
 }
 
+/// Tiles along a side of what is best given to one worker: scheduling and opening runs cost more than adding.
+pub(crate) const BLOCK: i32 = 8;
+
+impl Task {
+    /// The block of 8 × 8 tiles that it is in: what is best given to one worker.
+    pub fn block(&self) -> [i32; 2] {
+        self.tile.map(|v| v.div_euclid(BLOCK))
+    }
+}
+
 /// What is needed for the next manifest.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -73,19 +83,22 @@ pub fn plan(fleet: &Fleet, again: &[String], out: &[Left]) -> Result<Plan> {
             by_name.entry(name).or_default().push(key);
         }
     }
-    let mut runs = Vec::new();
-    let mut tiles: BTreeMap<Tile, Vec<(String, String)>> = BTreeMap::new();
+    let mut chosen = Vec::new();
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     for (name, keys) in by_name {
         let key = choose(&name, keys, &parent)?;
         if let Some(other) = names.insert(key.clone(), name.clone()) {
             return Err(Error::Refused(format!("{name} and {other} are the same run: remove one of them")));
         }
-        let file = open(fleet, &run_object(&name, &key))?;
-        for tile in file.tiles().iter().map(|info| info.tile).collect::<BTreeSet<_>>() {
-            tiles.entry(tile).or_default().push((name.clone(), key.clone()));
+        chosen.push((name, key));
+    }
+    let mut runs = Vec::with_capacity(chosen.len());
+    let mut tiles: BTreeMap<Tile, Vec<(String, String)>> = BTreeMap::new();
+    for (run, seen) in seen_by_all(fleet, &chosen)? {
+        for tile in seen {
+            tiles.entry(tile).or_default().push((run.name.clone(), run.key.clone()));
         }
-        runs.push(Run { name, key, frames: file.header().frames });
+        runs.push(run);
     }
     let there: BTreeSet<String> = fleet.objects.list("tiles")?.into_iter().map(|(name, _)| name).collect();
     let task = |(tile, mut inputs): (Tile, Vec<(String, String)>)| {
@@ -95,6 +108,37 @@ pub fn plan(fleet: &Fleet, again: &[String], out: &[Left]) -> Result<Plan> {
         Task { tile, key, inputs, is_done }
     };
     Ok(Plan { parent, runs, removed, tasks: tiles.into_iter().map(task).collect() })
+}
+
+/// Runs that are asked at the same time: a bucket takes a while to answer, and asking costs little.
+const AT_ONCE: usize = 16;
+
+/// A run, and the tiles that it has something in.
+type Seen = (Run, BTreeSet<Tile>);
+
+/// Runs by name and key, each with its tiles, in the order given.
+fn seen_by_all(fleet: &Fleet, runs: &[(String, String)]) -> Result<Vec<Seen>> {
+    let share = runs.len().div_ceil(AT_ONCE).max(1);
+    let asked: Vec<Vec<Result<Seen>>> = std::thread::scope(|scope| {
+        let ask = |share: &[(String, String)]| share.iter().map(|(name, key)| seen_by(fleet, name, key)).collect();
+        let threads: Vec<_> = runs.chunks(share).map(|share| scope.spawn(move || ask(share))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
+    });
+    let seen: Vec<Seen> = asked.into_iter().flatten().collect::<Result<_>>()?;
+    if seen.len() != runs.len() {
+        return Err(Error::Refused("a run could not be looked at".into()));
+    }
+    Ok(seen)
+}
+
+/// A run, and the tiles that it has something in.
+fn seen_by(fleet: &Fleet, name: &str, key: &str) -> Result<Seen> {
+    let file = open(fleet, &run_object(name, key))?;
+    let mut counters = file.header().free_space().transpose()?.unwrap_or_default();
+    let run = Run { name: name.into(), key: key.into(), frames: file.header().frames, looks: counters.frames() };
+    // Open space has counters and no primitives.
+    let open_space = counters.take_columns(|_| true).into_keys();
+    Ok((run, file.tiles().iter().map(|info| info.tile).chain(open_space).collect()))
 }
 
 /// Of several maps of one run, the one that is not in the map yet: somebody made it anew.

@@ -31,6 +31,13 @@ impl Read for ObjectReader {
         let (start, bytes) = &self.held;
         if self.at < *start || self.at >= start + bytes.len() as u64 {
             let wanted = (buffer.len() as u64).max(AT_ONCE).min(self.len - self.at);
+            if buffer.len() as u64 >= AT_ONCE {
+                // A whole tile: it is asked for once, and hundreds of readers may be open.
+                let read = self.objects.get_range(&self.object, self.at..self.at + wanted).map_err(Error::other)?;
+                buffer.get_mut(..read.len()).ok_or(ErrorKind::InvalidData)?.copy_from_slice(&read);
+                self.at += read.len() as u64;
+                return Ok(read.len());
+            }
             let read = self.objects.get_range(&self.object, self.at..self.at + wanted).map_err(Error::other)?;
             if read.is_empty() {
                 return Err(ErrorKind::UnexpectedEof.into());

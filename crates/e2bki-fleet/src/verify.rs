@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::manifest::{Manifest, run_object, tile_object};
 use crate::plan::plan;
 use crate::reduce;
+use crate::runs::Runs;
 
 /// What was looked at, and what was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,11 +43,12 @@ pub fn verify(fleet: &Fleet, remake: bool) -> Result<Verified> {
         }
     }
     if remake && found.findings.is_empty() {
+        let mut runs = Runs::new(fleet);
         // Runs that wait are not in the manifest: only its own tiles are compared.
         for task in plan(fleet, &[], &[])?.tasks {
             if manifest.tiles.get(&task.tile) == Some(&task.key) {
                 found.remade += 1;
-                let (bytes, _) = reduce::bytes(fleet, &task)?;
+                let (bytes, _) = reduce::bytes(&mut runs, &task)?;
                 if fleet.objects.get(&tile_object(task.tile, &task.key))?.as_ref() != Some(&bytes) {
                     found.findings.push(format!("tile {:?}: it is not the sum of its runs", task.tile));
                 }

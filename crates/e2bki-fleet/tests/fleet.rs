@@ -1,83 +1,18 @@
 //! A fleet as its users have it: many runs, many machines, one map.
 
 #[cfg(test)]
-mod tests {
-    use std::path::{Path, PathBuf};
+mod drives;
 
-    use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
-    use e2bki_fleet::{
-        Error, Fleet, Manifest, Removal, add, commit, export, init, plan, reduce, remove, status, verify,
-    };
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use e2bki::config::{Clustering, Posterior};
+    use e2bki::{ClassSet, Frame, Mapper, Pose, Semantics};
+    use e2bki_fleet::{Error, Fleet, Manifest, Removal, add, commit, init, plan, reduce, remove, status, verify};
     use proptest::prelude::*;
 
-    fn classes() -> ClassSet {
-        ClassSet::from_names(["road", "tree", "car"]).unwrap()
-    }
-
-    fn config() -> Config {
-        Config::default().with(|c| c.views.live_voxels = false)
-    }
-
-    fn empty() -> Mapper {
-        Mapper::new(classes(), config()).unwrap()
-    }
-
-    /// Drives overlap: each goes over three tiles, two of which others see too.
-    fn drive(map: &mut Mapper, run: u64) {
-        for frame in 0..4_u64 {
-            let at = [(run * 20 + frame * 15) as f64, (run % 3) as f64 * 9.0, 0.0];
-            let value = |i: u64, k: u64| ((run * 7919 + frame * 104_729 + i * 31 + k * 17) % 1000) as f32 * 0.01;
-            let points: Vec<[f32; 3]> = (0..60).map(|i| [1.0 + value(i, 0), value(i, 1), 0.3 * value(i, 2)]).collect();
-            let labels: Vec<u32> = (0..60).map(|i| ((i * 5 + run) % 3) as u32).collect();
-            let world_from_sensor = Pose::from_translation(at).unwrap();
-            map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor }).unwrap();
-        }
-    }
-
-    fn name(run: u64) -> String {
-        format!("run-{run}")
-    }
-
-    /// The map of some runs, made by one mapper.
-    fn alone(runs: &[u64], folder: &Path) -> Vec<u8> {
-        let mut map = empty();
-        runs.iter().for_each(|run| drive(&mut map, *run));
-        let names: Vec<String> = runs.iter().map(|run| name(*run)).collect();
-        let path = folder.join("alone.e2bki");
-        e2bki_store::save_with(&map, &names, &path).unwrap();
-        std::fs::read(path).unwrap()
-    }
-
-    fn file_of(run: u64, folder: &Path) -> PathBuf {
-        let mut map = empty();
-        drive(&mut map, run);
-        let path = folder.join(format!("{run}.e2bki"));
-        e2bki_store::save_with(&map, &[name(run)], &path).unwrap();
-        path
-    }
-
-    fn exported(fleet: &Fleet, folder: &Path) -> Vec<u8> {
-        let path = folder.join("exported.e2bki");
-        export(fleet, None, &path).unwrap();
-        std::fs::read(path).unwrap()
-    }
-
-    struct Trial {
-        folder: tempfile::TempDir,
-        fleet: Fleet,
-    }
-
-    fn trial() -> Trial {
-        let folder = tempfile::tempdir().unwrap();
-        let fleet = init(folder.path().join("store").to_str().unwrap(), &classes(), &config()).unwrap();
-        Trial { folder, fleet }
-    }
-
-    impl Trial {
-        fn add(&self, run: u64) {
-            add(&self.fleet, &name(run), &file_of(run, self.folder.path()), None).unwrap();
-        }
-    }
+    use crate::drives::{Trial, alone, classes, config, exported, file_of, name, trial};
 
     #[test]
     fn the_map_of_many_machines_is_that_of_one_and_what_leaves_leaves_no_trace() {
@@ -124,6 +59,8 @@ mod tests {
             assert!(named, "{object}");
         }
         assert!(verify(fleet, true).unwrap().findings.is_empty());
+        let back = add(fleet, &name(2), &file_of(2, folder.path()), None).unwrap_err();
+        assert!(back.to_string().contains("was purged (bad calibration)"), "{back}");
     }
 
     #[test]
@@ -168,13 +105,19 @@ mod tests {
         let path = folder.path().join("foreign.e2bki");
         e2bki_store::save(&foreign, &path).unwrap();
         assert!(add(fleet, "foreign", &path, None).unwrap_err().to_string().contains("classes"));
-        let not_a_sum = config().with(|c| c.refinement.prune = true);
-        assert!(
-            init(folder.path().join("b").to_str().unwrap(), &classes(), &not_a_sum)
-                .unwrap_err()
-                .to_string()
-                .contains("prune")
-        );
+        let other = Mapper::new(classes().with_costs([("car", 3)]).unwrap(), config()).unwrap();
+        e2bki_store::save(&other, &path).unwrap();
+        assert!(add(fleet, "other", &path, None).unwrap_err().to_string().contains("costs"));
+        let not_sums = [
+            ("prune", config().with(|c| c.refinement.prune = true)),
+            ("merge", config().with(|c| c.refinement.merge = true)),
+            ("clustering", config().with(|c| c.clustering.method = Clustering::KMeans)),
+            ("posterior", config().with(|c| c.views.posterior = Posterior::Accumulate)),
+        ];
+        for (word, not_a_sum) in not_sums {
+            let refused = init(folder.path().join("b").to_str().unwrap(), &classes(), &not_a_sum).unwrap_err();
+            assert!(refused.to_string().contains(word), "{refused}");
+        }
         let odd = config().with(|c| c.clustering.cell_size = 0.3);
         assert!(
             init(folder.path().join("c").to_str().unwrap(), &classes(), &odd)
@@ -202,7 +145,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(8))]
+        #![proptest_config(ProptestConfig::with_cases(20))]
 
         /// Runs in any order, in any commits, twice or more: the same map.
         #[test]

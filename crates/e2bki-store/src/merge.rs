@@ -225,7 +225,7 @@ fn common_config(parts: &[Part], options: &MergeOptions) -> Result<Config> {
     Ok(first.header.config.clone())
 }
 
-/// All classes by name; the colour is that of the first map that has the class, and what can move in one can move.
+/// All classes by name; colour and cost are those of the first map that has them, and what can move in one can move.
 fn union(parts: &[Part]) -> Result<ClassSet> {
     let mut classes: Vec<(String, [u8; 3])> = Vec::new();
     for part in parts {
@@ -243,5 +243,11 @@ fn union(parts: &[Part]) -> Result<ClassSet> {
             .collect::<Vec<String>>()
     };
     let movable: Vec<String> = parts.iter().flat_map(movable).collect();
-    Ok(ClassSet::new(classes)?.with_movable(&movable)?)
+    // Later ones replace earlier ones: the first map comes last.
+    let costs = parts.iter().rev().flat_map(|part| {
+        let classes = &part.header.classes;
+        let cost = |(class, name): (usize, &String)| Some((name.clone(), classes.cost(class)?));
+        classes.names().iter().enumerate().filter_map(cost).collect::<Vec<(String, u8)>>()
+    });
+    Ok(ClassSet::new(classes)?.with_movable(&movable)?.with_costs(costs)?)
 }

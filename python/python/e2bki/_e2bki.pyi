@@ -792,6 +792,9 @@ def fleet_remove(store: str, run: str, reason: str, purge: bool) -> str:
 def fleet_verify(store: str, remake: bool) -> list[str]:
     """See `e2bki.fleet.verify`."""
 
+def fleet_clean(store: str) -> tuple[int, int]:
+    """See `e2bki.fleet.clean`."""
+
 def fleet_export(store: str, out: _Path, manifest: int | None = None) -> None:
     """See `e2bki.fleet.export`."""
 

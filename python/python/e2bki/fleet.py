@@ -23,6 +23,7 @@ from typing import Any
 from ._e2bki import (
     Error,
     fleet_add,
+    fleet_clean,
     fleet_commit,
     fleet_export,
     fleet_init,
@@ -34,7 +35,7 @@ from ._e2bki import (
     run as _run,
 )
 
-__all__ = ["add", "build", "commit", "export", "init", "map_run", "plan", "reduce", "remove", "status", "verify"]
+__all__ = ["add", "build", "clean", "commit", "export", "init", "map_run", "plan", "reduce", "remove", "status", "verify"]
 
 BLOCK = 8
 """Tiles along a side of what one task reduces: scheduling costs more than adding."""
@@ -85,6 +86,12 @@ def remove(store: str, run: str, *, reason: str, purge: bool = False) -> dict[st
 def verify(store: str, *, remake: bool = False) -> list[str]:
     """Reads everything that the map is made of; returns what is wrong, in words. With `remake` every tile is made anew and compared."""
     return list(fleet_verify(store, remake))
+
+
+def clean(store: str) -> tuple[int, int]:
+    """Removes what killed programs left, and tiles that nobody needs; returns how many unfinished files and how many unused objects there were."""
+    unfinished, unused = fleet_clean(store)
+    return unfinished, unused
 
 
 def export(store: str, out: str | os.PathLike[str], *, manifest: int | None = None) -> None:

@@ -39,19 +39,37 @@ pub(super) fn map(fleet: &Fleet, run: &str, arguments: &[String]) -> Result<()> 
     print::added(run, &e2bki_fleet::add(fleet, run, &out, Some(&key))?)
 }
 
+/// Options of `map` that do not change the map: they take a value each.
+const INDIFFERENT: [&str; 6] = ["--memory", "--save-every", "--json", "--report", "--record", "--record-every"];
+
+/// The arguments that say what is in the map.
+fn telling(arguments: &[String]) -> Vec<&String> {
+    let mut telling = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        if INDIFFERENT.contains(&argument.as_str()) {
+            rest.next();
+        } else if !INDIFFERENT.iter().any(|option| argument.starts_with(&format!("{option}="))) {
+            telling.push(argument);
+        }
+    }
+    telling
+}
+
 /// Hash of everything that the run is made of: all files that the arguments name, the arguments, the parameters, and the
 /// program's version.
 fn key(fleet: &Fleet, arguments: &[String]) -> Result<String> {
     let mut inputs: Vec<Vec<u8>> = vec![env!("CARGO_PKG_VERSION").into(), fleet.config.to_toml().into_bytes()];
-    for argument in arguments {
+    for argument in telling(arguments) {
         let path = Path::new(argument.split_once(':').map_or(argument.as_str(), |(_, path)| path));
         // A place may change its name; what is in it may not.
         let named = if path.exists() { Vec::new() } else { argument.clone().into_bytes() };
         inputs.push(named);
         for file in files(path)? {
-            let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            // A log is larger than memory.
+            let key = std::fs::File::open(&file).and_then(e2bki_fleet::key_of_log);
             inputs.push(file.strip_prefix(path).unwrap_or(&file).as_os_str().as_encoded_bytes().to_vec());
-            inputs.push(e2bki_fleet::key_of_inputs([bytes.as_slice()]).into_bytes());
+            inputs.push(key.with_context(|| format!("cannot read {}", file.display()))?.into_bytes());
         }
     }
     Ok(e2bki_fleet::key_of_inputs(inputs.iter().map(Vec::as_slice)))
@@ -75,4 +93,15 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
         all.extend(files(&path)?);
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn how_a_run_was_mapped_is_no_part_of_it() {
+        let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<String>>();
+        let [plain, small] = ["log --semantics labels:x", "log --memory 50MB --semantics labels:x --save-every=3"];
+        let small = words(small);
+        assert_eq!(super::telling(&small), words(plain).iter().collect::<Vec<_>>());
+    }
 }

@@ -3,9 +3,9 @@
 mod mapping;
 mod print;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use e2bki_fleet::{Fleet, Removal, Task};
 use e2bki_store::MapFile;
@@ -21,7 +21,8 @@ use crate::table;
     e2bki fleet commit city                            # reduces what is missing, then makes it the map\n  \
     e2bki fleet reduce city --part 3/16                # one of 16 tasks of a cluster; commit afterwards\n  \
     e2bki fleet remove city --run robot-8-monday --reason 'bad calibration'\n  \
-    e2bki fleet export city -o city.e2bki\n\n\
+    e2bki fleet export city -o city.e2bki\n  \
+    e2bki fleet export city --copc city-points         # for QGIS, CloudCompare and viewers of point clouds\n\n\
     STORE is a folder, or with the feature `fleet-cloud` s3://BUCKET/PREFIX, gs://… or az://…; keys are taken from the\n\
     environment. Every command may be run twice, on any machine, at the same time: nothing counts twice.")]
 pub(crate) struct Options {
@@ -106,13 +107,24 @@ enum Command {
         #[arg(long)]
         remake: bool,
     },
-    /// Write the fleet's map as one map file
+    /// Remove what killed programs left, and tiles that nobody needs
+    Clean {
+        /// Folder or address of the store
+        store: String,
+    },
+    /// Write the fleet's map as one map file, or as files for geographic programs
     Export {
         /// Folder or address of the store
         store: String,
         /// Map file to write
-        #[arg(short, long, value_name = "MAP.e2bki")]
-        out: PathBuf,
+        #[arg(short, long, value_name = "MAP.e2bki", required_unless_present = "copc")]
+        out: Option<PathBuf>,
+        /// Folder to write to: a COPC file for every block of 256 m, and the index city.vpc
+        #[arg(long, value_name = "FOLDER")]
+        copc: Option<PathBuf>,
+        /// With --copc: file with the coordinate reference system as well-known text, if the map's coordinates are of one
+        #[arg(long, value_name = "FILE", requires = "copc")]
+        wkt: Option<PathBuf>,
         /// Number of an earlier manifest [default: the latest]
         #[arg(long, value_name = "N")]
         manifest: Option<u64>,
@@ -132,6 +144,13 @@ fn part(text: &str) -> Result<(usize, usize), String> {
     let (i, n) = text.split_once('/').ok_or_else(wrong)?;
     let (i, n) = (i.parse::<usize>().map_err(|_| wrong())?, n.parse::<usize>().map_err(|_| wrong())?);
     if (1..=n).contains(&i) { Ok((i, n)) } else { Err(wrong()) }
+}
+
+/// The map of a fleet, if a place is the store of one.
+pub(crate) fn load(place: &Path) -> Result<Option<e2bki::Mapper>> {
+    let text = place.to_string_lossy();
+    let is_store = text.contains("://") || place.join("fleet.json").is_file();
+    if is_store { Ok(Some(e2bki_fleet::load(&Fleet::open(&text)?, None)?)) } else { Ok(None) }
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -167,34 +186,43 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             }
             Ok(())
         }
-        Command::Export { store, out, manifest } => {
-            crate::outputs::check_file(out)?;
-            let header = e2bki_fleet::export(&Fleet::open(store)?, *manifest, out)?;
-            table::line(&format!("{}: {} runs, {} frames", out.display(), header.sources.len(), header.frames))
+        Command::Clean { store } => {
+            let cleaned = e2bki_fleet::clean(&Fleet::open(store)?)?;
+            let e2bki_fleet::Cleaned { unfinished, unused } = cleaned;
+            table::line(&format!("{unfinished} unfinished files and {unused} unused objects removed"))
+        }
+        Command::Export { store, out, copc, wkt, manifest } => {
+            let fleet = Fleet::open(store)?;
+            if let Some(out) = out {
+                crate::outputs::check_file(out)?;
+                let header = e2bki_fleet::export(&fleet, *manifest, out)?;
+                table::line(&format!("{}: {} runs, {} frames", out.display(), header.sources.len(), header.frames))?;
+            }
+            let Some(folder) = copc else { return Ok(()) };
+            let read = |path: &PathBuf| {
+                std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+            };
+            let wkt = wkt.as_ref().map(read).transpose()?;
+            let city = e2bki_fleet::export_city(&fleet, *manifest, folder, wkt.as_deref().map(str::trim))?;
+            let points: u64 = city.blocks.iter().map(|block| block.points).sum();
+            table::line(&format!("{}: {} blocks, {points} primitives", city.index.display(), city.blocks.len()))
         }
         Command::Status { store, json } => print::status(&Fleet::open(store)?, json.as_deref()),
     }
 }
 
-/// Tiles along a side of what one task reduces: a run is opened once for many of its tiles.
-const BLOCK: i32 = 8;
-
 fn reduce(fleet: &Fleet, part: Option<(usize, usize)>) -> Result<()> {
     let plan = e2bki_fleet::plan(fleet, &[], &[])?;
-    let block = |task: &Task| task.tile.map(|v| v.div_euclid(BLOCK));
-    let mut blocks: Vec<[i32; 2]> = plan.tasks.iter().map(block).collect();
+    let mut blocks: Vec<[i32; 2]> = plan.tasks.iter().map(Task::block).collect();
     blocks.sort_unstable();
     blocks.dedup();
     // By place among all tiles, done or not: parts stay the same while others work.
     let mine = |task: &&Task| {
-        part.is_none_or(|(i, n)| blocks.binary_search(&block(task)).is_ok_and(|place| place % n == i - 1))
+        part.is_none_or(|(i, n)| blocks.binary_search(&task.block()).is_ok_and(|place| place % n == i - 1))
     };
-    let to_do: Vec<&Task> = plan.to_do().filter(mine).collect();
+    let to_do: Vec<Task> = plan.to_do().filter(mine).cloned().collect();
     let bar = table::progress(to_do.len(), "reducing tiles");
-    for task in &to_do {
-        e2bki_fleet::reduce(fleet, task)?;
-        bar.inc(1);
-    }
+    e2bki_fleet::reduce_all(fleet, &to_do, || bar.inc(1))?;
     bar.finish_and_clear();
     table::line(&format!("{} tiles reduced, {} were there", to_do.len(), plan.tasks.len() - plan.to_do().count()))
 }

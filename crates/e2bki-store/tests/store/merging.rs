@@ -44,7 +44,8 @@ fn merging_two_halves_is_the_same_in_either_order_and_as_merging_in_memory() {
 
 /// A wall of one class as seen by a robot with its own class table.
 fn wall(classes: [&str; 2], label: u32, world_from_sensor: Pose) -> Mapper {
-    let mut map = Mapper::new(ClassSet::from_names(classes).unwrap(), Config::default()).unwrap();
+    let classes = ClassSet::from_names(classes).unwrap().with_costs([(classes[1], 70), ("wall", 100)]).unwrap();
+    let mut map = Mapper::new(classes, Config::default()).unwrap();
     let points: Vec<[f32; 3]> =
         (0..4000).map(|i| [2.0 + (i % 80) as f32 * 0.05, (i % 3) as f32 * 0.01, (i / 80) as f32 * 0.05]).collect();
     let labels = vec![label; points.len()];
@@ -63,6 +64,8 @@ fn classes_meet_by_name_and_a_motion_brings_maps_together() {
     let moved = Input { path: b, world_from_map: truth };
     let merged = merge(&[input(&a), moved], &MergeOptions::default(), &out).unwrap();
     assert_eq!(merged.header.classes.names(), ["road", "wall", "tree"]);
+    let costs: Vec<Option<u8>> = (0..3).map(|class| merged.header.classes.cost(class)).collect();
+    assert_eq!(costs, [None, Some(100), Some(70)]);
     let map = load(&out).unwrap();
     let beliefs = map.query(&[[3.0, 0.0, 1.0], truth.apply([3.0, 0.0, 1.0]), [50.0, 50.0, 1.0]]);
     let labels: Vec<Option<usize>> = beliefs.iter().map(|belief| belief.label()).collect();
