@@ -1,6 +1,6 @@
 //! A loop driven with odometry drift, mapped in submaps and corrected by the true poses, against the map of the true poses.
 //!
-//! `cargo run --release -p e2bki-store --example correct -- [COLUMNS [FRAMES [METRES]]]`
+//! `cargo run --release -p e2bki-store --example correct -- [COLUMNS [FRAMES [METRES [FOLDER]]]]`; in FOLDER go pictures.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use e2bki::submaps::SubmapRule;
 use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
 use e2bki_sim::{Drift, Drive, DriveOptions, ErrorModel, RouteKind, Sensor, VOID, WorldKind};
+use e2bki_store::{ExportOptions, Format};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -15,7 +16,8 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 type Truth = Vec<([f64; 3], u8)>;
 
 fn main() -> Result<()> {
-    let mut numbers = std::env::args().skip(1).map(|text| text.parse::<usize>());
+    let folder = std::env::args().nth(4);
+    let mut numbers = std::env::args().skip(1).take(3).map(|text| text.parse::<usize>());
     let mut next = |default: usize| numbers.next().transpose().map(|number| number.unwrap_or(default));
     let (columns, count, metres) = (next(256)?, next(1300)?, next(20)?);
     let mut options = DriveOptions::new(WorldKind::Urban, 11, Sensor::Hdl64e);
@@ -108,6 +110,11 @@ fn main() -> Result<()> {
             common.len(),
             100.0 * same as f64 / common.len().max(1) as f64,
         );
+        if let Some(folder) = &folder {
+            let path = std::path::Path::new(folder).join(format!("{}.png", name.replace(' ', "-")));
+            let options = ExportOptions { resolution: Some(0.5), ..ExportOptions::default() };
+            e2bki_store::export(map, Format::Bev, path, &options)?;
+        }
     }
     sizes(&corrected)
 }

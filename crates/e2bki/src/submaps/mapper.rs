@@ -165,11 +165,17 @@ impl Mapper {
                 revised.push((submap, place, trust));
             }
         }
-        let before = revised.par_iter().map(|(submap, ..)| submap.placed()).collect::<Result<Vec<_>>>()?;
-        let after = revised
-            .par_iter()
-            .map(|(submap, place, trust)| submap.placed_at(place, *trust))
-            .collect::<Result<Vec<_>>>()?;
+        // Both at once, for where it is one submap.
+        let (before, after) = rayon::join(
+            || revised.par_iter().map(|(submap, ..)| submap.placed()).collect::<Result<Vec<_>>>(),
+            || {
+                revised
+                    .par_iter()
+                    .map(|(submap, place, trust)| submap.placed_at(place, *trust))
+                    .collect::<Result<Vec<_>>>()
+            },
+        );
+        let (before, after) = (before?, after?);
         let change = self.look_at(&before, &after)?;
         drop((before, after));
         let moved: Vec<(&Submap, &Placement)> =

@@ -70,9 +70,9 @@ impl Part {
                 return Err(Error::State { id: state.id, what: "it is muted, which no part of a sum is".into() });
             }
         }
-        let row = |state: &PrimitiveState| (Key::of(&state.sums, &state.log_evidence, side), state.sums);
-        let rows: Vec<(Key, Sums)> = states.par_iter().with_min_len(256).map(row).collect();
-        Ok(Self::summed(classes, side, &rows, |i| &states[i].log_evidence, frames))
+        let key = |(row, state): (usize, &PrimitiveState)| (Key::of(&state.sums, &state.log_evidence, side), row);
+        let order = states.par_iter().enumerate().with_min_len(256).map(key).collect();
+        Ok(Self::summed(classes, side, order, |row| (&states[row].sums, &states[row].log_evidence, frames.get(row))))
     }
 
     /// For every sum, in the order of [`Self::states`]: Σ over its points of the number of their frame in the submap, from
@@ -153,50 +153,46 @@ impl Part {
             (rows, evidence)
         };
         let chunks: Vec<_> = (0..self.len()).into_par_iter().step_by(AT_ONCE).map(chunk).collect();
-        let (mut rows, mut evidence) = (Vec::new(), Vec::new());
-        for (mut some, mut of_some) in chunks {
-            rows.append(&mut some);
-            evidence.append(&mut of_some);
+        // Left where they are: only keys are brought together.
+        let mut order: Vec<(Key, (u32, u32))> = Vec::with_capacity(chunks.iter().map(|(rows, _)| rows.len()).sum());
+        for ((rows, _), number) in chunks.iter().zip(0..) {
+            order.extend(rows.iter().zip(0..).map(|((key, _), row)| (*key, (number, row))));
         }
-        Self::summed(self.classes, self.side, &rows, |i| &evidence[i * self.classes..(i + 1) * self.classes], &[])
+        Self::summed(self.classes, self.side, order, |(chunk, row)| {
+            let ((rows, evidence), row) = (&chunks[chunk as usize], row as usize);
+            (&rows[row].1, &evidence[row * self.classes..(row + 1) * self.classes], None)
+        })
     }
 
     /// The same points with other log-evidence.
     pub(super) fn with_evidence(&self, change: impl Fn(i64) -> i64 + Sync) -> Self {
         let log_evidence: Vec<i64> = self.log_evidence.par_iter().with_min_len(4096).map(|v| change(*v)).collect();
+        let own = |row: usize| &log_evidence[row * self.classes..(row + 1) * self.classes];
         // Rounding can make two classes equal, and then the lower one counts.
-        let row = |row: usize| {
-            let label = argmax(&log_evidence[row * self.classes..(row + 1) * self.classes]) as u16;
-            (Key { label, ..self.keys[row] }, self.sums[row])
-        };
-        let rows: Vec<(Key, Sums)> = (0..self.len()).into_par_iter().with_min_len(256).map(row).collect();
-        let own = |i: usize| &log_evidence[i * self.classes..(i + 1) * self.classes];
-        Self::summed(self.classes, self.side, &rows, own, &self.frames)
+        let key = |row: usize| (Key { label: argmax(own(row)) as u16, ..self.keys[row] }, row);
+        let order = (0..self.len()).into_par_iter().with_min_len(256).map(key).collect();
+        Self::summed(self.classes, self.side, order, |row| (&self.sums[row], own(row), self.frames.get(row)))
     }
 
     /// Rows by ascending key, those of one key added together.
-    fn summed<'a>(
+    fn summed<'a, R: Ord + Copy + Send>(
         classes: usize,
         side: f64,
-        rows: &[(Key, Sums)],
-        log_evidence: impl Fn(usize) -> &'a [i64] + Sync,
-        frames: &[u64],
+        mut order: Vec<(Key, R)>,
+        row: impl Fn(R) -> (&'a Sums, &'a [i64], Option<&'a u64>),
     ) -> Self {
-        // Keys beside their rows: sorting looks at nothing else.
-        let mut order: Vec<(Key, u32)> = rows.iter().zip(0..).map(|((key, _), row)| (*key, row)).collect();
         order.par_sort_unstable();
         let mut part = Self::empty(classes, side);
-        part.keys.reserve_exact(rows.len());
-        part.sums.reserve_exact(rows.len());
-        part.log_evidence.reserve_exact(rows.len() * classes);
-        part.frames.reserve_exact(frames.len());
-        for row in order.into_iter().map(|(_, row)| row as usize) {
-            let (key, sums) = &rows[row];
-            if part.keys.last() == Some(key) {
+        part.keys.reserve_exact(order.len());
+        part.sums.reserve_exact(order.len());
+        part.log_evidence.reserve_exact(order.len() * classes);
+        for (key, at) in order {
+            let (sums, log_evidence, frames) = row(at);
+            if part.keys.last() == Some(&key) {
                 let last = part.keys.len() - 1;
-                part.add_to(last, sums, log_evidence(row), frames.get(row));
+                part.add_to(last, sums, log_evidence, frames);
             } else {
-                part.push(*key, sums, log_evidence(row), frames.get(row));
+                part.push(key, sums, log_evidence, frames);
             }
         }
         part.sums.iter_mut().for_each(Sums::settle);
@@ -263,8 +259,9 @@ impl Growing {
 
     /// What was added, in order.
     pub(super) fn finished(&self) -> Part {
-        let rows: Vec<(Key, Sums)> = self.rows.keys.iter().copied().zip(self.rows.sums.iter().copied()).collect();
-        Part::summed(self.rows.classes, self.rows.side, &rows, |row| self.rows.log_evidence(row), &self.rows.frames)
+        let (rows, order) = (&self.rows, self.rows.keys.iter().copied().zip(0..).collect());
+        let row = |row: usize| (&rows.sums[row], rows.log_evidence(row), rows.frames.get(row));
+        Part::summed(rows.classes, rows.side, order, row)
     }
 
     pub(super) fn byte_size(&self) -> usize {

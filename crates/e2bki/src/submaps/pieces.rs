@@ -1,9 +1,15 @@
 //! What is moved does not lie in one cube any more: it is cut at the faces of the cubes, as its points would have been.
 
+use crate::maths::floor_i32;
 use crate::primitive::{QUANTUM_M, QUANTUM_M2, Sums, block_of};
 
 /// Spreads below this are those of a point, square metres.
 const POINT_M2: f64 = 1e-8;
+
+/// The nearest whole number; the system's `round` is a function call on plain x86-64.
+fn nearest(value: f64) -> i64 {
+    (value + 0.5_f64.copysign(value)) as i64
+}
 
 /// Points of which number, mean and covariance are known. Along every axis they are taken to be spread evenly, which the
 /// points of a surface in a cube are: what was not moved across a face is then not cut by it.
@@ -50,13 +56,13 @@ impl Spread {
             // Evenly spread numbers of this variance fill an interval of √12 of its root.
             let length = (12.0 * variance).sqrt();
             let low = self.mean[axis] - 0.5 * length;
-            let first = (low / side).floor() + 1.0;
+            let first = f64::from(floor_i32(low / side)) + 1.0;
             for k in 0.. {
                 let share = ((first + f64::from(k)) * side - low) / length;
                 if share >= 1.0 {
                     break;
                 }
-                let below = (self.weight * share).round();
+                let below = nearest(self.weight * share) as f64;
                 if below >= 1.0 && below <= self.weight - 1.0 {
                     // The cut that leaves whole points on either side.
                     let (share, rest) = (below / self.weight, 1.0 - below / self.weight);
@@ -85,13 +91,12 @@ impl Spread {
     /// Sums of that many points there, with a share of the range.
     pub(super) fn sums(&self, range: f64) -> Sums {
         let mut sums = Sums { weight: self.weight, range, ..Sums::about(block_of(self.mean)) };
-        let rounded = |value: f64| (value / QUANTUM_M).round() * QUANTUM_M;
+        let rounded = |value: f64| nearest(value / QUANTUM_M) as f64 * QUANTUM_M;
         sums.first = std::array::from_fn(|i| rounded(self.weight * (self.mean[i] - f64::from(sums.origin[i]))));
         // About the rounded mean, so that rounding it does not widen the primitive.
         let m = sums.first.map(|v| v / self.weight);
         let product = [m[0] * m[0], m[1] * m[1], m[2] * m[2], m[0] * m[1], m[0] * m[2], m[1] * m[2]];
-        sums.second =
-            std::array::from_fn(|i| (self.weight * (self.covariance[i] + product[i]) / QUANTUM_M2).round() as i64);
+        sums.second = std::array::from_fn(|i| nearest(self.weight * (self.covariance[i] + product[i]) / QUANTUM_M2));
         sums.settle();
         sums
     }
@@ -126,7 +131,7 @@ pub(super) fn cut(
     rest.extend_from_slice(log_evidence);
     let mut rest_of_sums = *whole;
     for piece in pieces {
-        let range = (whole.range * piece.weight / whole.weight / QUANTUM_M).round() * QUANTUM_M;
+        let range = nearest(whole.range * piece.weight / whole.weight / QUANTUM_M) as f64 * QUANTUM_M;
         let sums = piece.sums(range);
         let (own, all) = (piece.weight as i64, whole.weight as i64);
         let share = |value: &i64| match value.checked_mul(own) {
