@@ -26,7 +26,7 @@ fn main() -> Result<()> {
     options.drift = Drift { share: 0.01, angle_rad: 1.0_f64.to_radians() };
     let drive = Drive::new(options)?;
     let errors = ErrorModel::for_drive(&drive, 0.3)?;
-    let classes = ClassSet::from_names(drive.classes().iter().map(|class| class.name))?;
+    let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
     let config = Config::default().with(|c| {
         c.refinement.prune = false;
         c.input.max_range = 60.0;
