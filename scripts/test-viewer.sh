@@ -5,6 +5,7 @@
 #   scripts/test-viewer.sh measure MAP [primitives|voxels [ROUNDS]]  time to the first picture, and per picture while moving
 #   scripts/test-viewer.sh live DATASET [ROUNDS] what `map --view` costs the mapper
 #   scripts/test-viewer.sh picture FOLDER        a picture of the page
+#   scripts/test-viewer.sh city STORE [FOLDER]   the store of a fleet by level of detail; PROGRAM must have the feature `fleet`
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -48,6 +49,10 @@ case ${1:-test} in
         cd "$work"
         MAP=demo/map.e2bki run picture
         ;;
+    city)
+        if [ -n "${3:-}" ]; then mkdir -p "$3"; PICTURES=$(cd "$3" && pwd); export PICTURES; fi
+        STORE=${2:?the store of a fleet} LIMIT=600 run city
+        ;;
     measure | live) run "$@" ;;
-    *) echo "unknown: $1 (test, measure, live or picture)" >&2; exit 2 ;;
+    *) echo "unknown: $1 (test, measure, live, picture or city)" >&2; exit 2 ;;
 esac

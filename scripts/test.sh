@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-step() { printf '\n== %s\n' "$*"; }
+step() { printf '\n== %s (after %d min)\n' "$*" $((SECONDS / 60)); }
 target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$target"
 # Tests and scripts add a line here for what they leave out.

@@ -8,6 +8,7 @@ mod maps;
 mod parsers;
 mod reseal;
 mod seeds;
+mod share;
 mod texts;
 
 use peak_alloc::PeakAlloc;
@@ -29,7 +30,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 24] = [
+pub const TARGETS: [Target; 25] = [
     Target { name: "points", run: parsers::points, multiple: 8 },
     Target { name: "labels", run: parsers::labels, multiple: 8 },
     Target { name: "npy", run: parsers::npy, multiple: 64 },
@@ -56,6 +57,8 @@ pub const TARGETS: [Target; 24] = [
     Target { name: "transforms", run: bags::transforms, multiple: 200 },
     // Chunks are compressed: Bzip2 makes more than a million zeros of a byte. What a chunk may become is bounded in any case.
     Target { name: "bag", run: bags::bag, multiple: 3_000_000 },
+    // A row of fifteen bytes becomes a state, a sum and a primitive of some hundred bytes each.
+    Target { name: "share", run: share::message, multiple: 2000 },
     // A byte is a step, and what a step saves is read again.
     Target { name: "map_folder", run: folders::operations, multiple: 1 << 20 },
     Target { name: "requests", run: e2bki_view::parse_untrusted, multiple: 200 },

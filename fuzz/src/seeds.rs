@@ -62,6 +62,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
             // Less what goes before the text of a record.
             return vec![bytes.get(24..).unwrap_or_default().to_vec()];
         }
+        "share" => return crate::share::seeds(),
         other => return crate::bags::seeds(other),
     }
     let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{e}"));

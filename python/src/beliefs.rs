@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use e2bki::free::{State, Tally};
+use e2bki::free::{Seen, State, Tally};
 use e2bki::{Belief, Beliefs, Cells, ClassSet, Voxels};
 use numpy::{Element, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -109,6 +109,17 @@ impl PyBeliefs {
         PyArray1::from_vec(py, values)
     }
 
+    fn seen_column<'py>(&self, py: Python<'py>, time: impl Fn(Seen) -> u32 + Sync + Send) -> Bound<'py, PyArray1<f64>> {
+        let source = &self.source;
+        let each = |place: usize| match &**source {
+            Source::Full(beliefs) => beliefs.seen(place).map_or(f64::NAN, |seen| f64::from(time(seen))),
+            Source::Best(_) => f64::NAN,
+        };
+        let values: Vec<f64> =
+            py.detach(|| (0..source.len()).into_par_iter().with_min_len(PORTION).map(each).collect());
+        PyArray1::from_vec(py, values)
+    }
+
     fn matrix<'py>(
         &self,
         py: Python<'py>,
@@ -173,6 +184,19 @@ impl PyBeliefs {
     #[getter]
     fn passes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.free_column(py, |(.., tally)| tally.passes)
+    }
+
+    /// When the block of 2 m around the place was last seen: the time of a frame, whole seconds; NaN where no frame with a
+    /// time saw it, and in live voxels: (N,) float64.
+    #[getter]
+    fn last_seen<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.seen_column(py, |seen| seen.last)
+    }
+
+    /// The same for the first time it was seen: (N,) float64.
+    #[getter]
+    fn first_seen<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.seen_column(py, |seen| seen.first)
     }
 
     /// Semantic uncertainty, how unsure the network was: (N,) float64, 0 to 1; 1 where nothing was observed.

@@ -76,6 +76,13 @@ pub(crate) fn fleet_clean(py: Python<'_>, store: &str) -> Result<(usize, usize)>
     Ok((cleaned.unfinished, cleaned.unused))
 }
 
+/// fleet_levels(store) -> (levels, made)
+#[pyfunction]
+pub(crate) fn fleet_levels(py: Python<'_>, store: &str) -> Result<(u8, usize)> {
+    let levels = threads::work(py, || e2bki_fleet::make_levels(&Fleet::open(store)?, |_| ()))??;
+    Ok((levels.top, levels.made))
+}
+
 /// fleet_export(store, out, manifest=None)
 #[pyfunction]
 #[pyo3(signature = (store, out, manifest = None))]

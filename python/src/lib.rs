@@ -90,6 +90,7 @@ fn _e2bki(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fleet::fleet_verify, module)?)?;
     module.add_function(wrap_pyfunction!(fleet::fleet_clean, module)?)?;
     module.add_function(wrap_pyfunction!(fleet::fleet_export, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::fleet_levels, module)?)?;
     module.add_function(wrap_pyfunction!(fleet::fleet_status, module)?)?;
     module.add_function(wrap_pyfunction!(view::view, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)

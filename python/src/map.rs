@@ -123,8 +123,8 @@ impl PyMap {
     }
 
     /// insert(points, *, probabilities=None, uncertainty=None, evidence=None, dirichlet=None, logits=None,
-    ///        logit_kind=None, labels=None, world_from_sensor=None) -> FrameReport
-    /// insert(frame) -> FrameReport
+    ///        logit_kind=None, labels=None, world_from_sensor=None, time=None) -> FrameReport
+    /// insert(frame, *, time=None) -> FrameReport
     ///
     /// Adds a scan. On an exception the map is unchanged, but for a KeyboardInterrupt that comes while the map is being
     /// changed: that is finished first, and a note of the exception says that the frame is in (`frames` tells, too).
@@ -135,11 +135,13 @@ impl PyMap {
     /// logits: (N, C), of an ordinary network, or of an evidential one with logit_kind="evidential";
     /// labels: (N,) whole numbers, what is none of the classes is unlabelled.
     /// world_from_sensor: (4, 4) rigid motion, metres; where the sensor was.
-    #[pyo3(signature = (points, **semantics))]
+    /// time: seconds, when it was (`Beliefs.last_seen`).
+    #[pyo3(signature = (points, *, time=None, **semantics))]
     fn insert<'py>(
         &self,
         py: Python<'py>,
         points: &Bound<'py, PyAny>,
+        time: Option<f64>,
         semantics: Option<&Bound<'py, PyDict>>,
     ) -> Result<PyFrameReport> {
         let report = insert_into(points, semantics, self.classes.len(), |frame| {
@@ -148,6 +150,9 @@ impl PyMap {
                 let prepared = map.prepare(frame)?;
                 // The last moment at which nothing has changed.
                 interrupt::check_within(interrupt::UNCHANGED)?;
+                if time.is_some() {
+                    map.name_next_frame(map.frames(), time);
+                }
                 let report = map.insert_prepared(prepared)?;
                 self.show(|publisher| publisher.frame(map, frame));
                 Ok(report)

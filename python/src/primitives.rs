@@ -36,7 +36,7 @@ impl Columns {
             all.id.push(primitive.id());
             all.mean.push(primitive.mean());
             all.covariance.push([xx, xy, xz, xy, yy, yz, xz, yz, zz]);
-            all.probability.extend_from_slice(primitive.probability());
+            all.probability.extend(primitive.probability());
             all.log_evidence.extend(primitive.log_evidence());
             all.uncertainty.push(primitive.uncertainty());
             all.ln_uncertainty.push(primitive.ln_uncertainty());

@@ -118,3 +118,12 @@ def test_bad_input(store: str, tmp_path: Path) -> None:
         fleet.add(store, "other", tmp_path / "other.e2bki")
     with pytest.raises(e2bki.Error, match="no run nobody"):
         fleet.remove(store, "nobody", reason="")
+
+
+def test_levels_of_detail_are_made_once(store: str, tmp_path: Path) -> None:
+    for run in range(4):
+        make_run(store, str(tmp_path), run)
+    fleet.commit(store)
+    top, made = fleet.levels(store)
+    assert top >= 1 and made >= top
+    assert fleet.levels(store) == (top, 0)

@@ -1,7 +1,10 @@
 """The questions of docs/questions.md are asked of a map, as they stand there."""
 
+import json
 import pathlib
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -60,3 +63,35 @@ def test_answers_are_those_of_the_map(folder):
     assert database.execute("SELECT count(*) FROM cells").fetchone()[0] == cells
     voxels = len(np.unique(np.floor(p.mean / 0.5), axis=0))
     assert database.execute("SELECT count(*) FROM voxels").fetchone()[0] == voxels
+
+
+QUESTIONS = [
+    "area of grass",
+    "area of grass or dirt with u < 0.2 within 20 m of the way",
+    "area of anything with height > 1 and points >= 3",
+    "volume of vegetation with share > 0.9 and z > 0",
+    "volume of anything with u <= 0.1",
+    "count of anything within 5 m of 3,-2",
+    "count of vegetation with range < 10 within 2 m of dirt",
+    "length of grass with low < 100",
+    "length of anything",
+]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_words_and_sql_give_the_same_answer(folder, question):
+    folder, _ = folder
+
+    def ask(*options):
+        command = [sys.executable, "-m", "e2bki", "ask", "street.e2bki", question, "--way", "way.csv", *options]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    answer = json.loads(ask("--json", "-"))["value"]
+    text = re.sub(r"'(street\.e2bki|way\.csv)'", lambda name: f"'{folder / name[1]}'", ask("--sql"))
+    *views, select = [part for part in text.split(";") if part.strip()]
+    database = duckdb.connect()
+    for view in views:
+        database.execute(view)
+    assert database.execute(select).fetchone()[0] == pytest.approx(answer, abs=1e-9)

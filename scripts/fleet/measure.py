@@ -1,10 +1,12 @@
-"""What a fleet costs, with the program in $PROGRAM: memory of reducing a tile of 300 runs, throughput of map and reduce per core, and what a second worker adds.
+"""What a fleet costs, with the program in $PROGRAM: memory of reducing a tile of 300 runs, throughput of map and reduce per core, what a second worker adds, and
+how much faster a run is taken out of tiles than they are made of all others.
 
     python3 scripts/fleet/measure.py FOLDER MANY_RUNS
 
 MANY_RUNS is the example `many_runs` of e2bki-fleet. Two cores must be free for this.
 """
 
+import hashlib
 import json
 import os
 import subprocess
@@ -14,7 +16,8 @@ from pathlib import Path
 
 PROGRAM = os.environ["PROGRAM"]
 RUNS = int(os.environ.get("RUNS", "300"))
-FRAMES = int(os.environ.get("FRAMES", "40"))
+FRAMES = int(os.environ.get("FRAMES", "20"))
+SPREAD = int(os.environ.get("SPREAD", "64"))
 ONE_THREAD = {**os.environ, "RAYON_NUM_THREADS": "1"}
 
 
@@ -35,6 +38,11 @@ def timed(*commands: list[object]) -> tuple[float, float]:
 
 def e2bki(*arguments: object) -> list[object]:
     return [PROGRAM, *arguments]
+
+
+def contents(store: Path, without: set[Path]) -> dict[str, str]:
+    """Hashes of the tiles in a store, by name."""
+    return {path.as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in (store / "tiles").rglob("*.e2bki") if path not in without}
 
 
 def main() -> None:
@@ -58,18 +66,31 @@ def main() -> None:
     tiles = list((store / "tiles").rglob("*.e2bki"))
     result = max(path.stat().st_size for path in tiles)
     bound = (run_bytes + result) / 1e6 + 200
-    for path in tiles:
-        path.unlink()
-    # Shares of equal work: blocks of tiles are dealt in turn, and here there are few of them.
-    parts = [e2bki("fleet", "reduce", store, "--part", f"{i}/2") for i in (1, 2)]
-    single = [timed(part)[0] for part in parts]
-    for path in tiles:
-        path.unlink()
-    two = timed(*parts)[0]
     print(f"reduce: {RUNS} runs, {len(tiles)} tiles, {rows} primitives in {one:.1f} s: {rows / one / 1e6:.2f} million/s and core")
     print(f"reduce: {memory:.0f} MB at most; largest tile {result / 1e6:.1f} MB, a run {run_bytes / 1e6:.1f} MB, bound {bound:.0f} MB")
-    print(f"reduce: parts alone {single[0]:.1f} s and {single[1]:.1f} s, together {two:.1f} s: {sum(single) / two:.2f} times one worker")
     assert memory <= bound, "more memory than a tile, a run and 200 MB"
+
+    # Blocks of tiles are dealt in turn: for shares of equal work there must be many, so the runs lie three tiles apart.
+    spread = folder / "spread"
+    timed([many, folder / "0.e2bki", SPREAD, spread, 3])
+    parts = [e2bki("fleet", "reduce", spread, "--part", f"{i}/2") for i in (1, 2)]
+    single = [timed(part)[0] for part in parts]
+    for path in (spread / "tiles").rglob("*.e2bki"):
+        path.unlink()
+    two = timed(*parts)[0]
+    print(f"reduce: parts alone {single[0]:.1f} s and {single[1]:.1f} s, together {two:.1f} s: {sum(single) / two:.2f} times one worker")
+
+    # A run leaves: of the tiles before, and, when those are not there, of all others.
+    timed(e2bki("fleet", "commit", store))
+    out = e2bki("fleet", "remove", store, "--run", "robot-0", "--reason", "measured")
+    quick, _ = timed(out)
+    made = contents(store, {path for path in tiles})
+    timed(e2bki("fleet", "commit", store, "--again", "robot-0"))
+    for path in (store / "tiles").rglob("*.e2bki"):
+        path.unlink()
+    slow, _ = timed(out)
+    assert contents(store, set()) == made, "a tile that a run was taken out of has other bytes than one made of the others"
+    print(f"remove: one of {RUNS} runs taken out of {len(made)} tiles in {quick:.2f} s; made of the other {RUNS - 1} in {slow:.2f} s: {slow / quick:.1f} times as long")
 
 
 if __name__ == "__main__":

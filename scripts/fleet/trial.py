@@ -3,8 +3,8 @@
     python3 scripts/fleet/trial.py FOLDER [STORE …]
 
 FOLDER is for scratch. Every STORE (a folder or s3://…; must be empty) is taken through everything: pools of processes, kills of workers and drivers at random
-points, every task twice, two drivers that race, runs that leave and come back, and a purge. $DASK names a Python with `distributed`; $KILLS says how often
-each command is killed, $SEED which random numbers are used.
+points, every task twice, two drivers that race, runs that leave and come back, and purges. $DASK names a Python with `distributed`; $KILLS says how often
+each command is killed, $SEED which random numbers are used, $MARKED_RUN where the example `marked_run` of e2bki-fleet is.
 """
 
 import hashlib
@@ -139,32 +139,40 @@ class Trial:
             killed(self.rng, 0.4, "fleet", "remove", store, "--run", "robot-1", "--reason", "purge", "--purge")
         run("fleet", "remove", store, "--run", "robot-1", "--reason", "purge", "--purge")
         assert self.export(store) == self.without_1, "after the purge it is another map"
-        self.search(store)
+        self.forgotten(store)
+        assert self.export(store) == self.without_1, "after the second purge it is another map"
         run("fleet", "verify", store, "--remake")
         run("fleet", "clean", store)
         assert self.export(store) == self.without_1
         print(f"{store}: removed, taken in again, purged; {time.time() - started:.0f} s", flush=True)
 
-    def search(self, store: str) -> None:
-        """No file, whatever its name, has a stretch of the purged run."""
-        run, others = self.single[1].read_bytes(), b"".join(path.read_bytes() for i, path in enumerate(self.single) if i != 1)
-        needles: list[bytes] = []
-        while len(needles) < 50:
-            at = self.rng.randrange(len(run) - 48)
-            needle = run[at : at + 48]
-            # Not a stretch of equal values, which others may have too.
-            if len(set(needle)) > 24 and needle not in others:
-                needles.append(needle)
+    def files(self, store: str) -> list[Path]:
+        """Every file of a store, whatever its name."""
         root = Path(os.environ["SERVED"]) if store.startswith("s3://") else Path(store)
-        looked = 0
-        for path in (path for path in root.rglob("*") if path.is_file()):
-            looked += 1
-            contents = path.read_bytes()
-            assert not any(needle in contents for needle in needles), path
-            assert "runs/robot-1" not in path.as_posix(), path
-        assert looked > ROBOTS
-        stored = [path for path in root.rglob("*.e2bki") if "runs" in path.parts]
+        return [path for path in root.rglob("*") if path.is_file()]
+
+    def forgotten(self, store: str) -> None:
+        """A run with a primitive whose bytes no other file has: they are in the run, its tile and the levels above that, and after the purge nowhere."""
+        marked = self.folder / "marked.e2bki"
+        marker = bytes.fromhex(subprocess.run([os.environ["MARKED_RUN"], self.single[1], marked], capture_output=True, text=True, check=True).stdout.strip())
+
+        def holding() -> list[Path]:
+            return [path for path in self.files(store) if marker in path.read_bytes()]
+
+        assert len(marker) > 8 and marker in marked.read_bytes() and not holding()
+        run("fleet", "add", store, "--run", "marked", marked)
+        run("fleet", "commit", store)
+        run("fleet", "levels", store)
+        held = len(holding())
+        assert held > 2, "the marker must be found while the run is in the map"
+        for _ in range(KILLS):
+            killed(self.rng, 0.4, "fleet", "remove", store, "--run", "marked", "--reason", "purge", "--purge")
+        run("fleet", "remove", store, "--run", "marked", "--reason", "purge", "--purge")
+        assert not holding(), holding()
+        assert not [path for path in self.files(store) if "runs/marked" in path.as_posix() or "runs/robot-1" in path.as_posix()]
+        stored = [path for path in self.files(store) if "runs" in path.parts and path.suffix == ".e2bki"]
         assert len(stored) == ROBOTS - 1, stored
+        print(f"{store}: a marked run was in {held} files, and after the purge in none of {len(self.files(store))}", flush=True)
 
     def dask(self, store: str) -> None:
         """The same on a LocalCluster of Dask, a worker of which is killed while it works."""

@@ -4,6 +4,10 @@
     peer.py listen               counts what the node publishes until it is told to stop (SIGTERM)
     peer.py join                 what a late joiner gets
     peer.py call SERVICE         calls a std_srvs/Trigger as rmw_cyclonedds does
+    peer.py ask PLACES           asks what the map says of points, and prints the classes
+    peer.py parameter NAME [V]   reads a parameter, or sets it, as rmw_cyclonedds does
+    peer.py foxglove URL         what Foxglove gets
+    peer.py reach                whether the node's ports can be reached from outside of loopback
     peer.py latency STAMPS HEARD how long scans took to be told of
 
 Each prints one line of JSON. ROS_DOMAIN_ID is the domain.
@@ -176,6 +180,7 @@ def play(arguments):
     order = list(range(len(steps)))
     scans = arguments.scans or len(steps)
     round_trip = order + order[-2:0:-1]
+    first, last = (int(n) for n in arguments.clouds.split(":")) if arguments.clouds else (0, scans)
     begun, used, sent = time.time(), time.process_time(), []
     for k in range(scans):
         time.sleep(max(0.0, begun + k / arguments.rate - time.time()))
@@ -187,7 +192,8 @@ def play(arguments):
         sent.append(stamp_of(cloud))
         for t in transforms:
             write(writers["/tf"], t)
-        write(writers["/points"], cloud)
+        if first <= k < last:
+            write(writers["/points"], cloud)
     took = time.time() - begun
     time.sleep(arguments.linger)
     result = {"scans": scans, "points": points_of(steps[0][1]), "bytes": len(steps[0][1]), "seconds": round(took, 2)}
@@ -301,6 +307,146 @@ def call(arguments):
     sys.exit("no answer")
 
 
+def service(domain, name, kind, request, seconds):
+    """Calls a service: the body of the answer. Requests of rmw_cyclonedds carry eight bytes of the client's id and a number."""
+    package, base = kind.split("/")
+    quality = qos(10)
+    asked = domain.topic(f"rq/{name}Request", f"{package}.srv.dds_.{base}_Request_", quality)
+    answered = domain.topic(f"rr/{name}Reply", f"{package}.srv.dds_.{base}_Response_", quality)
+    writer = DataWriter(Publisher(domain.participant), asked, qos=quality)
+    reader = DataReader(Subscriber(domain.participant), answered, qos=quality)
+    wait_matched([writer])
+    while not reader.get_matched_publications():
+        time.sleep(0.05)
+    time.sleep(0.5)
+    body = struct.pack("<Qq", 0x1234, 1) + request
+    write(writer, CDR + body + b"\0" * (-len(body) % 4))
+    end = time.time() + seconds
+    while time.time() < end:
+        for message in take(reader):
+            if struct.unpack_from("<Qq", message, 4) == (0x1234, 1):
+                return message
+        time.sleep(0.02)
+    sys.exit(f"{name} does not answer")
+
+
+def cdr_text(text, at):
+    """A text of CDR behind `at` bytes."""
+    data = text.encode() + b"\0"
+    return b"\0" * (-at % 4) + struct.pack("<I", len(data)) + data
+
+
+def parameter(arguments):
+    domain, name = Domain(), arguments.node.strip("/")
+    front = 16 + 4
+    text = cdr_text(arguments.name, front)
+    if arguments.value is None:
+        answer = service(domain, f"{name}/get_parameters", "rcl_interfaces/GetParameters", struct.pack("<I", 1) + text, arguments.seconds)
+        count, kind = struct.unpack_from("<IB", answer, 4 + 16)
+        (value,) = struct.unpack_from("<d", answer, 4 + 16 + 4 + 4 + 8)
+        print(json.dumps({"count": count, "type": kind, "value": value}), flush=True)
+        return
+    # Parameter: name, then type, bool, int64, double, and six empty texts and lists.
+    body = struct.pack("<I", 1) + text
+    at = 16 + len(body)
+    body += struct.pack("<BB", 3, 0)
+    at = 16 + len(body)
+    body += b"\0" * (-at % 8) + struct.pack("<qd", 0, arguments.value)
+    body += struct.pack("<I", 1) + b"\0" + b"\0" * 3 + struct.pack("<IIIII", 0, 0, 0, 0, 0)
+    answer = service(domain, f"{name}/set_parameters", "rcl_interfaces/SetParameters", body, arguments.seconds)
+    count, done = struct.unpack_from("<IB", answer, 4 + 16)
+    reason, _ = text_at(answer, 16 + 5)
+    print(json.dumps({"count": count, "done": bool(done), "reason": reason}), flush=True)
+
+
+def ask(arguments):
+    """Points as a PointCloud2 in the map's frame; the answer has a class for each."""
+    domain = Domain()
+    places = [[float(v) for v in place.split(",")] for place in arguments.places]
+    writer = domain.writer(arguments.prefix + "/questions", "sensor_msgs/msg/PointCloud2", qos(10))
+    reader = domain.reader(arguments.prefix + "/answers", "sensor_msgs/msg/PointCloud2", qos(10))
+    wait_matched([writer])
+    while not reader.get_matched_publications():
+        time.sleep(0.05)
+    time.sleep(0.5)
+    body = struct.pack("<iI", 123, 456) + cdr_text(arguments.frame, 8)
+    body += b"\0" * (-len(body) % 4) + struct.pack("<III", 1, len(places), 3)
+    for number, axis in enumerate("xyz"):
+        body += cdr_text(axis, len(body))
+        body += b"\0" * (-len(body) % 4) + struct.pack("<IB", 4 * number, 7)
+        body += b"\0" * (-len(body) % 4) + struct.pack("<I", 1)
+    body += b"\0" + b"\0" * (-(len(body) + 1) % 4) + struct.pack("<II", 12, 12 * len(places))
+    data = b"".join(struct.pack("<fff", *place) for place in places)
+    body += struct.pack("<I", len(data)) + data + b"\1"
+    end = time.time() + arguments.seconds
+    write(writer, CDR + body + b"\0" * (-len(body) % 4))
+    while time.time() < end:
+        for message in take(reader):
+            if stamp_of(message) == 123 * 10**9 + 456:
+                count = points_of(message)
+                first = message.find(b"\x01", len(message) - 4) - count * POINT
+                classes = [struct.unpack_from("<H", message, first + i * POINT + 16)[0] for i in range(count)]
+                print(json.dumps({"classes": classes}), flush=True)
+                return
+        time.sleep(0.02)
+    sys.exit("no answer")
+
+
+def foxglove(arguments):
+    from websockets.sync.client import connect
+
+    wanted = set(arguments.topics)
+    with connect(arguments.url, subprotocols=["foxglove.sdk.v1"], max_size=None, origin="https://app.foxglove.dev") as socket:
+        about = json.loads(socket.recv(timeout=arguments.seconds))
+        channels, heard = {}, {}
+        end = time.time() + arguments.seconds
+        while time.time() < end and wanted - set(heard):
+            try:
+                message = socket.recv(timeout=0.5)
+            except TimeoutError:
+                continue
+            if isinstance(message, bytes):
+                opcode, subscription, _ = struct.unpack_from("<BIQ", message)
+                assert opcode == 1 and message[13:17] == CDR, message[:20]
+                heard[channels[subscription]["topic"]] = len(message) - 13
+                continue
+            told = json.loads(message)
+            if told["op"] == "advertise":
+                for channel in told["channels"]:
+                    channels[channel["id"]] = channel
+                    socket.send(json.dumps({"op": "subscribe", "subscriptions": [{"id": channel["id"], "channelId": channel["id"]}]}))
+    kinds = {c["topic"]: (c["schemaName"], c["encoding"], c["schemaEncoding"], len(c["schema"]) > 0) for c in channels.values()}
+    print(json.dumps({"name": about["name"], "missing": sorted(wanted - set(heard)), "bytes": heard, "topics": kinds}), flush=True)
+
+
+def reach(arguments):
+    """Ports of the domain that are open at an address of this computer that is not loopback: a closed one refuses."""
+    import socket
+
+    probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    probe.connect(("192.0.2.1", 9))
+    address = probe.getsockname()[0]
+
+    def is_open(port):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.connect((address, port))
+            sender.settimeout(0.05)
+            try:
+                for _ in range(3):
+                    sender.send(b"?")
+                    try:
+                        sender.recv(1)
+                    except TimeoutError:
+                        pass
+            except ConnectionRefusedError:
+                return False
+        return True
+
+    first = 7400 + 250 * int(os.environ.get("ROS_DOMAIN_ID", "0"))
+    ports = [port for port in range(first, first + 40) if is_open(port)]
+    print(json.dumps({"address": address, "open": ports, "closed": 40 - len(ports)}), flush=True)
+
+
 def latency(arguments):
     """From the stamp of every scan to when the first update with it, or with a later one, came."""
     with open(arguments.stamps) as file:
@@ -327,6 +473,7 @@ def main():
     player.add_argument("--scans", type=int)
     player.add_argument("--now", action="store_true", help="stamps of now instead of those of the recording")
     player.add_argument("--stamps", help="file for the stamps of the scans")
+    player.add_argument("--clouds", metavar="FIRST:LAST", help="only these clouds, with all transforms")
     player.add_argument("--best-effort", action="store_true")
     player.add_argument("--linger", type=float, default=2.0)
     player.set_defaults(run=play)
@@ -340,6 +487,24 @@ def main():
     latencies.add_argument("stamps")
     latencies.add_argument("heard")
     latencies.set_defaults(run=latency)
+    asker = commands.add_parser("ask")
+    asker.add_argument("places", nargs="+", metavar="X,Y,Z")
+    asker.add_argument("--frame", default="map")
+    asker.add_argument("--prefix", default="/map")
+    asker.add_argument("--seconds", type=float, default=10.0)
+    asker.set_defaults(run=ask)
+    setter = commands.add_parser("parameter")
+    setter.add_argument("name")
+    setter.add_argument("value", type=float, nargs="?")
+    setter.add_argument("--node", default="/e2bki")
+    setter.add_argument("--seconds", type=float, default=10.0)
+    setter.set_defaults(run=parameter)
+    onlooker = commands.add_parser("foxglove")
+    onlooker.add_argument("url")
+    onlooker.add_argument("topics", nargs="+")
+    onlooker.add_argument("--seconds", type=float, default=15.0)
+    onlooker.set_defaults(run=foxglove)
+    commands.add_parser("reach").set_defaults(run=reach)
     caller = commands.add_parser("call")
     caller.add_argument("service")
     caller.add_argument("--seconds", type=float, default=10.0)

@@ -3,6 +3,7 @@
 //! A library, so that the Python package can bring the same program along. Exit codes: 0 done, 1 a finding
 //! or stopped by a signal with everything kept, 2 bad usage or input, 128 + N ended at once by signal N.
 
+mod ask;
 mod calibrate;
 mod check;
 mod config;
@@ -97,6 +98,8 @@ enum Command {
     Plan(plan::Options),
     /// Query a map at any points: class, probability, uncertainty
     Query(query::Options),
+    /// Ask a map how much of a class there is, how sure, and near what
+    Ask(ask::Options),
     /// Score a saved map by the labels of a dataset
     Eval(eval::Options),
     /// View a map, or two side by side, in the browser
@@ -156,6 +159,7 @@ fn execute(command: Command) -> u8 {
         Command::Layers(options) => layers::run(&options),
         Command::Plan(options) => plan::run(&options),
         Command::Query(options) => query::run(&options),
+        Command::Ask(options) => ask::run(&options),
         Command::Eval(options) => eval::run(&options),
         Command::View(options) => view::run(&options),
         Command::Config(options) => config::run(&options),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use e2bki::Mapper;
+use e2bki::{ClassSet, Mapper};
 use e2bki_data::parse::{PoseRows, pose_rows};
 use e2bki_data::{Dataset, GroundTruth, OpenOptions, SemanticsSource, read_ahead};
 use e2bki_view::{RawPoints, Scene, Scenes, ServeOptions, Server};
@@ -29,6 +29,12 @@ pub(crate) struct ServeArguments {
 }
 
 impl ServeArguments {
+    /// Address to serve at.
+    #[cfg(feature = "ros2")]
+    pub(crate) fn host(&self) -> IpAddr {
+        self.host
+    }
+
     /// Starts the server and says where it is.
     pub(crate) fn serve(&self, show: Arc<Scenes>) -> Result<Server> {
         let server = Server::start(&ServeOptions { host: self.host, port: self.port }, show)?;
@@ -49,8 +55,8 @@ impl ServeArguments {
     variance or age, and what driving costs a robot; a click shows the full belief of that place. `e2bki map … --view` shows a map while it is built,\n\
     `e2bki map … --view --beside s-bki` beside the map of another method.")]
 pub(crate) struct Options {
-    /// Map file, map folder, a folder that holds one map file, or the store of a fleet (feature `fleet`); two are shown
-    /// side by side
+    /// Map file, map folder, a folder that holds one map file, or the store of a fleet (feature `fleet`), of which only what
+    /// is looked at is read; two are shown side by side
     #[arg(required = true, num_args = 1..=2, value_name = "MAP")]
     maps: Vec<PathBuf>,
     /// Dataset whose raw points and sensor trajectory are shown too
@@ -90,10 +96,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let mut scenes = Vec::new();
     for path in &options.maps {
-        let (path, map) = load(path)?;
-        table::line(&format!("{}: {} primitives, {} classes", path.display(), map.len(), map.classes().len()))?;
-        let classes = map.classes().clone();
-        let scene = Scene::of_map(path.display().to_string(), map, trajectory.clone(), options.resolution);
+        let (scene, classes) = scene(path, &trajectory, options)?;
         let scene = match &robot {
             Some(robot) => scene.with_robot(robot)?,
             None => scene,
@@ -110,6 +113,20 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     table::line("Ctrl-C ends it")?;
     server.wait();
     Ok(())
+}
+
+/// A map as it is shown: as a whole, or the store of a fleet by what is looked at.
+fn scene(path: &Path, trajectory: &[[f64; 3]], options: &Options) -> Result<(Scene, ClassSet)> {
+    #[cfg(feature = "fleet")]
+    if options.serve.rerun.is_none()
+        && let Some((scene, classes)) = crate::fleet::scene(path)?
+    {
+        return Ok((scene.with_view(trajectory.to_vec(), options.resolution), classes));
+    }
+    let (path, map) = load(path)?;
+    table::line(&format!("{}: {} primitives, {} classes", path.display(), map.len(), map.classes().len()))?;
+    let classes = map.classes().clone();
+    Ok((Scene::of_map(path.display().to_string(), map, trajectory.to_vec(), options.resolution), classes))
 }
 
 /// A map, and where it is.

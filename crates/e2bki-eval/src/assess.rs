@@ -1,7 +1,5 @@
 //! Asking a map, and what its answers are worth.
 
-use std::collections::BTreeMap;
-
 use e2bki::{Beliefs, ClassSet, SemanticMapper};
 
 use crate::calibration::Calibration;
@@ -164,7 +162,8 @@ fn fill(
 ) {
     (record.miou, record.miou_strict, record.acc) = (score.miou, score.strict_miou, score.acc);
     (record.queries, record.occupied) = (score.queries, score.occupied);
-    record.iou = classes.names().iter().cloned().zip(score.iou.iter().copied()).collect::<BTreeMap<_, _>>();
+    let by_name = |iou: &[Option<f64>]| classes.names().iter().cloned().zip(iou.iter().copied()).collect();
+    (record.iou, record.iou_strict) = (by_name(&score.iou), by_name(&score.strict_iou));
     record.confidence = Some(primary);
     for (reading, calibration) in calibrations {
         let scores = CalibrationRecord { bs: calibration.brier(), ece: calibration.ece() };

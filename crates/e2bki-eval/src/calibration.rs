@@ -46,6 +46,16 @@ impl Calibration {
         bin.confidence += confidence;
     }
 
+    /// Adds the answers of another.
+    pub fn merge(&mut self, other: &Self) {
+        for (bin, other) in self.bins.iter_mut().zip(&other.bins) {
+            bin.count += other.count;
+            bin.right += other.right;
+            bin.confidence += other.confidence;
+        }
+        self.squares += other.squares;
+    }
+
     /// Number of answers.
     pub fn count(&self) -> u64 {
         self.bins.iter().map(|bin| bin.count).sum()

@@ -91,6 +91,9 @@ pub struct Record {
     pub reliability: Vec<ReliabilityBin>,
     /// IoU by class name.
     pub iou: BTreeMap<String, Option<f64>>,
+    /// The same with unoccupied queries as missed; empty in records of before it was kept.
+    #[serde(default)]
+    pub iou_strict: BTreeMap<String, Option<f64>>,
     /// Number of queries.
     pub queries: u64,
     /// Number of occupied queries.
@@ -135,6 +138,7 @@ impl Record {
             calibration: BTreeMap::new(),
             reliability: Vec::new(),
             iou: BTreeMap::new(),
+            iou_strict: BTreeMap::new(),
             queries: 0,
             occupied: 0,
             volume_m3: None,

@@ -23,6 +23,8 @@ pub struct Tally {
 pub struct Score {
     /// IoU by class, over answered queries.
     pub iou: Vec<Option<f64>>,
+    /// The same where unanswered queries count as missed.
+    pub strict_iou: Vec<Option<f64>>,
     /// Mean IoU over the classes that occur.
     pub miou: Option<f64>,
     /// Mean IoU where unanswered queries count as missed.
@@ -64,11 +66,12 @@ impl Tally {
             classes.clone().map(|c| Some(c).filter(present).and_then(|c| percent_of(self.hits[c], union(c)))).collect()
         };
         let (queries, occupied) = (self.asked.iter().sum(), self.answered.iter().sum());
-        let answered = iou(&self.answered);
+        let (answered, strict) = (iou(&self.answered), iou(&self.asked));
         Score {
             miou: mean(&answered),
+            strict_miou: mean(&strict),
             iou: answered,
-            strict_miou: mean(&iou(&self.asked)),
+            strict_iou: strict,
             acc: percent_of(self.hits.iter().sum(), queries),
             queries,
             occupied,
@@ -104,6 +107,7 @@ mod tests {
         assert!(close(score.iou[0], 200.0 / 3.0) && close(score.iou[1], 200.0 / 3.0) && score.iou[2].is_none());
         assert!(close(score.miou, 200.0 / 3.0) && close(score.acc, 400.0 / 6.0));
         // With the miss as missed, class 0 has 2 of 4.
+        assert!(close(score.strict_iou[0], 50.0) && close(score.strict_iou[1], 200.0 / 3.0));
         assert!(close(score.strict_miou, (50.0 + 200.0 / 3.0) / 2.0));
         assert_eq!((score.queries, score.occupied), (6, 5));
     }

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use e2bki::Config;
 use e2bki_store::MapFile;
 
 use crate::description::Fleet;
@@ -94,6 +95,11 @@ pub(crate) fn stored(fleet: &Fleet) -> Result<Vec<(String, String)>> {
 
 /// Opens a map in the store, to read parts of it.
 pub(crate) fn open(fleet: &Fleet, object: &str) -> Result<MapFile> {
+    open_as(fleet, object, &fleet.config)
+}
+
+/// Opens a map in the store that has the fleet's classes and these parameters.
+pub(crate) fn open_as(fleet: &Fleet, object: &str, config: &Config) -> Result<MapFile> {
     let store = fleet.objects.name();
     let len = fleet.objects.size(object)?.ok_or_else(|| Error::Damaged {
         store: store.into(),
@@ -102,7 +108,7 @@ pub(crate) fn open(fleet: &Fleet, object: &str) -> Result<MapFile> {
     })?;
     let reader = ObjectReader::new(&fleet.objects, object, len);
     let file = MapFile::of_source(reader, format!("{store}/{object}"))?;
-    fleet.check(file.header(), object)?;
+    fleet.check_as(file.header(), config, object)?;
     Ok(file)
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::description::{Fleet, PROBES};
 use crate::error::Result;
+use crate::levels::level_objects;
 use crate::manifest::{Manifest, tile_object};
 use crate::objects::failed;
 use crate::plan::plan;
@@ -38,11 +39,14 @@ pub fn clean(fleet: &Fleet) -> Result<Cleaned> {
     let mut needed: BTreeSet<String> =
         plan(fleet, &[], &[])?.tasks.iter().map(|task| tile_object(task.tile, &task.key)).collect();
     for number in Manifest::numbers(fleet)? {
-        let tiles = Manifest::read(fleet, number)?.tiles;
-        needed.extend(tiles.iter().map(|(tile, key)| tile_object(*tile, key)));
+        let manifest = Manifest::read(fleet, number)?;
+        needed.extend(manifest.tiles.iter().map(|(tile, key)| tile_object(*tile, key)));
+        needed.extend(level_objects(&manifest, &fleet.config));
     }
-    let unused = fleet.objects.list("tiles")?.into_iter().filter(|(object, _)| !needed.contains(object));
-    for (object, _) in unused.chain(fleet.objects.list(PROBES)?) {
+    let mut unused = fleet.objects.list("tiles")?;
+    unused.extend(fleet.objects.list("levels")?);
+    unused.retain(|(object, _)| !needed.contains(object));
+    for (object, _) in unused.into_iter().chain(fleet.objects.list(PROBES)?) {
         fleet.objects.remove(&object)?;
         cleaned.unused += 1;
     }

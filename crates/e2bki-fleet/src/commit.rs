@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::manifest::{Left, Manifest, tile_object};
 use crate::plan::{Plan, Task, plan};
 use crate::purge::{purge, withdraw};
-use crate::reduce::{reduce, reduce_all};
+use crate::reduce::{Reduced, reduce, reduce_all};
 
 /// How often somebody else may be first.
 const TIMES: usize = 20;
@@ -30,6 +30,8 @@ pub struct Committed {
     pub manifest: Manifest,
     /// Tiles that had to be made for it.
     pub reduced: usize,
+    /// How many of these were made of the tile before, by taking runs out or adding some, not of all runs.
+    pub changed: usize,
     /// Whether it is new.
     pub is_new: bool,
 }
@@ -51,11 +53,15 @@ pub fn remove(fleet: &Fleet, removal: &Removal<'_>) -> Result<Committed> {
 
 fn settle(fleet: &Fleet, again: &[String], removal: Option<&Removal<'_>>) -> Result<Committed> {
     let mut made: Vec<Task> = Vec::new();
+    let mut changed = 0;
     for _ in 0..TIMES {
         let out = removal.map_or(Ok(Vec::new()), |removal| leaving(fleet, removal))?;
         let plan = plan(fleet, again, &out)?;
         match make(fleet, &plan) {
-            Ok(tiles) => made.extend(tiles),
+            Ok((tiles, reduced)) => {
+                made.extend(tiles);
+                changed += reduced.iter().filter(|tile| tile.changed).count();
+            }
             // What it was planned with may have been purged.
             Err(_) if Manifest::latest(fleet)?.number != plan.parent.number => continue,
             Err(error) => return Err(error),
@@ -72,17 +78,17 @@ fn settle(fleet: &Fleet, again: &[String], removal: Option<&Removal<'_>>) -> Res
             }
             withdraw(fleet, &made)?;
             let manifest = if is_new { manifest } else { plan.parent };
-            return Ok(Committed { manifest, reduced: made.len(), is_new });
+            return Ok(Committed { manifest, reduced: made.len(), changed, is_new });
         }
     }
     Err(Error::Raced { store: fleet.objects.name().into(), times: TIMES })
 }
 
 /// Makes the tiles of a plan that are not there, and returns them.
-fn make(fleet: &Fleet, plan: &Plan) -> Result<Vec<Task>> {
+fn make(fleet: &Fleet, plan: &Plan) -> Result<(Vec<Task>, Vec<Reduced>)> {
     let to_do: Vec<Task> = plan.to_do().cloned().collect();
-    reduce_all(fleet, &to_do, || ())?;
-    Ok(to_do)
+    let reduced = reduce_all(fleet, &to_do, || ())?;
+    Ok((to_do, reduced))
 }
 
 /// What is written down of a run that goes.

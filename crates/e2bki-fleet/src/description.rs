@@ -113,6 +113,11 @@ impl Fleet {
 
     /// Refuses a map that is not of this fleet; `name` stands for it.
     pub(crate) fn check(&self, header: &Header, name: &str) -> Result<()> {
+        self.check_as(header, &self.config, name)
+    }
+
+    /// As [`Self::check`], of a map with other parameters than the fleet's.
+    pub(crate) fn check_as(&self, header: &Header, config: &Config, name: &str) -> Result<()> {
         if header.classes != self.classes && header.classes.names() == self.classes.names() {
             return Err(Error::Refused(format!(
                 "{name} has the fleet's classes with other colours, costs or things that can move: map it with the \
@@ -128,7 +133,7 @@ impl Fleet {
         }
         let theirs = common(&header.config);
         for field in e2bki::config::fields() {
-            let (a, b) = (field.value(&self.config), field.value(&theirs));
+            let (a, b) = (field.value(config), field.value(&theirs));
             if a != b {
                 let key = field.key;
                 return Err(Error::Refused(format!("{name} was made with `{key}` = {b}, the fleet has {a}")));

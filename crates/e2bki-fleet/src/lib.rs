@@ -4,6 +4,7 @@
 //! STORE/fleet.json                 classes, configuration, tile, cell
 //! STORE/runs/RUN/<key>.e2bki       one map per run, never changed
 //! STORE/tiles/X_Y/<key>.e2bki      one tile of several runs, named by what went in
+//! STORE/levels/K/X_Y/<key>.e2bki   coarser tiles, to be looked at from afar
 //! STORE/manifests/000042           runs in and out with reasons, tile → key, parent
 //! ```
 //!
@@ -18,14 +19,19 @@ mod copc;
 mod description;
 mod error;
 mod export;
+mod levels;
 mod manifest;
+mod mercator;
 mod objects;
 mod plan;
+mod pmtiles;
 mod purge;
+mod raster;
 mod reader;
 mod reduce;
 mod runs;
 mod status;
+mod sum;
 mod verify;
 mod vpc;
 
@@ -36,9 +42,12 @@ pub use copc::{City, CityBlock, export_city};
 pub use description::{Fleet, init, init_on};
 pub use error::{Error, Result};
 pub use export::{export, load};
+pub use levels::{LevelTile, Levelled, level_config, levels, make_levels, read_level_tile};
 pub use manifest::{Left, Manifest, Run};
+pub use mercator::Origin;
 pub use objects::Objects;
-pub use plan::{Plan, Task, plan};
+pub use plan::{Before, Plan, Task, plan};
+pub use raster::{Pictures, export_pmtiles};
 pub use reduce::{Reduced, reduce, reduce_all, reduce_share};
 pub use status::{Status, status};
 pub use verify::{Verified, verify};

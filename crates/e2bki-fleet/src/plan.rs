@@ -19,6 +19,19 @@ pub struct Task {
     pub inputs: Vec<(String, String)>,
     /// Whether it is in the store already.
     pub is_done: bool,
+    /// What it can be made of with fewer parts than of all inputs, if there is such a tile.
+    pub before: Option<Before>,
+}
+
+/// The tile of the map so far, which differs from one to be made by some runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Before {
+    /// Its key.
+    pub key: String,
+    /// Runs in it that are to be taken out, names and keys.
+    pub left: Vec<(String, String)>,
+    /// Runs that are to be added to it.
+    pub came: Vec<(String, String)>,
 }
 
 /// Tiles along a side of what is best given to one worker: scheduling and opening runs cost more than adding.
@@ -93,7 +106,7 @@ pub fn plan(fleet: &Fleet, again: &[String], out: &[Left]) -> Result<Plan> {
         chosen.push((name, key));
     }
     let mut runs = Vec::with_capacity(chosen.len());
-    let mut tiles: BTreeMap<Tile, Vec<(String, String)>> = BTreeMap::new();
+    let mut tiles: BTreeMap<Tile, Inputs> = BTreeMap::new();
     for (run, seen) in seen_by_all(fleet, &chosen)? {
         for tile in seen {
             tiles.entry(tile).or_default().push((run.name.clone(), run.key.clone()));
@@ -101,13 +114,55 @@ pub fn plan(fleet: &Fleet, again: &[String], out: &[Left]) -> Result<Plan> {
         runs.push(run);
     }
     let there: BTreeSet<String> = fleet.objects.list("tiles")?.into_iter().map(|(name, _)| name).collect();
-    let task = |(tile, mut inputs): (Tile, Vec<(String, String)>)| {
+    let so_far = so_far(fleet, &parent, &tiles)?;
+    let task = |(tile, mut inputs): (Tile, Inputs)| {
         inputs.sort_by(|a, b| a.1.cmp(&b.1));
         let key = tile_key(&inputs);
         let is_done = there.contains(&tile_object(tile, &key));
-        Task { tile, key, inputs, is_done }
+        let known = parent.tiles.get(&tile).filter(|key| !is_done && there.contains(&tile_object(tile, key)));
+        let before = known.zip(so_far.get(&tile)).and_then(|(key, had)| before(key, had, &inputs));
+        Task { tile, key, inputs, is_done, before }
     };
-    Ok(Plan { parent, runs, removed, tasks: tiles.into_iter().map(task).collect() })
+    let tasks = tiles.into_iter().map(task).collect();
+    Ok(Plan { parent, runs, removed, tasks })
+}
+
+/// Names and keys of runs.
+type Inputs = Vec<(String, String)>;
+
+/// The runs of every tile of a manifest, as far as they are still there: those that stay, whose tiles are known, and those
+/// that leave.
+fn so_far(fleet: &Fleet, manifest: &Manifest, staying: &BTreeMap<Tile, Inputs>) -> Result<BTreeMap<Tile, Inputs>> {
+    let known: BTreeSet<&str> = staying.values().flatten().map(|(_, key)| key.as_str()).collect();
+    let is_in = |key: &str| manifest.runs.iter().any(|run| run.key == key);
+    let mut tiles: BTreeMap<Tile, Inputs> = BTreeMap::new();
+    for (tile, inputs) in staying {
+        tiles.insert(*tile, inputs.iter().filter(|(_, key)| is_in(key)).cloned().collect());
+    }
+    for run in manifest.runs.iter().filter(|run| !known.contains(run.key.as_str())) {
+        // One that was purged cannot be looked at, and the tiles that it was in are not what anything is made of.
+        let Ok((run, seen)) = seen_by(fleet, &run.name, &run.key) else { continue };
+        for tile in seen {
+            tiles.entry(tile).or_default().push((run.name.clone(), run.key.clone()));
+        }
+    }
+    tiles.values_mut().for_each(|inputs| inputs.sort_by(|a, b| a.1.cmp(&b.1)));
+    Ok(tiles)
+}
+
+/// How a tile follows from the one of a key that was made of `had`, if that takes fewer parts than its inputs are.
+fn before(key: &str, had: &Inputs, inputs: &Inputs) -> Option<Before> {
+    // The key says what it was made of: only if nothing is missing from the list can it be used.
+    if tile_key(had) != key {
+        return None;
+    }
+    let without = |of: &Inputs, others: &Inputs| -> Inputs {
+        // Both are in the order of their keys.
+        let stays = |key: &String| others.binary_search_by(|(_, other)| other.cmp(key)).is_ok();
+        of.iter().filter(|(_, key)| !stays(key)).cloned().collect()
+    };
+    let (left, came) = (without(had, inputs), without(inputs, had));
+    (1 + left.len() + came.len() < inputs.len()).then(|| Before { key: key.into(), left, came })
 }
 
 /// Runs that are asked at the same time: a bucket takes a while to answer, and asking costs little.

@@ -5,29 +5,33 @@ use std::collections::BTreeSet;
 use crate::clean::{remove_file, unfinished};
 use crate::description::Fleet;
 use crate::error::Result;
+use crate::levels::level_objects;
 use crate::manifest::{Manifest, tile_object};
 use crate::plan::Task;
 
-/// Removes every object that may hold something of a run that is in no manifest from `first` on. Tiles stay if a manifest
-/// without the run needs them.
+/// Removes every object that may hold something of a run that is in no manifest from `first` on. Tiles and levels stay
+/// if a manifest without the run needs them.
 pub(crate) fn purge(fleet: &Fleet, run: &str, first: u64) -> Result<()> {
     let mut needed: BTreeSet<String> = BTreeSet::new();
     for number in Manifest::numbers(fleet)? {
         let manifest = Manifest::read(fleet, number)?;
         if number >= first || !manifest.runs.iter().any(|other| other.name == run) {
             needed.extend(manifest.tiles.iter().map(|(tile, key)| tile_object(*tile, key)));
+            needed.extend(level_objects(&manifest, &fleet.config));
         }
     }
     let runs = fleet.objects.list(&format!("runs/{run}"))?;
-    let tiles = fleet.objects.list("tiles")?.into_iter().filter(|(name, _)| !needed.contains(name));
-    runs.into_iter().chain(tiles).try_for_each(|(object, _)| fleet.objects.remove(&object))?;
+    let mut made = fleet.objects.list("tiles")?;
+    made.extend(fleet.objects.list("levels")?);
+    made.retain(|(name, _)| !needed.contains(name));
+    runs.into_iter().chain(made).try_for_each(|(object, _)| fleet.objects.remove(&object))?;
     // What a killed program began to write of it is no object, and is there all the same.
     let Some(folder) = fleet.objects.folder() else { return Ok(()) };
     for file in unfinished(fleet)? {
         let name = file.strip_prefix(folder).unwrap_or(&file).to_string_lossy().replace('\\', "/");
         let object = name.rsplit_once('#').map_or(name.as_str(), |(object, _)| object);
-        let holds =
-            object.starts_with(&format!("runs/{run}/")) || (object.starts_with("tiles/") && !needed.contains(object));
+        let made = object.starts_with("tiles/") || object.starts_with("levels/");
+        let holds = object.starts_with(&format!("runs/{run}/")) || (made && !needed.contains(object));
         if holds {
             remove_file(fleet, &file)?;
         }

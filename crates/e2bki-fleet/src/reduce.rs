@@ -1,15 +1,14 @@
 //! One tile of several runs: the sum of what each of them has in it.
 
-use e2bki::Mapper;
-use e2bki_store::{Header, save_under};
 use rayon::prelude::*;
 
 use crate::description::Fleet;
 use crate::error::{Error, Result};
 use crate::manifest::tile_object;
-use crate::plan::{BLOCK, Task};
+use crate::plan::{BLOCK, Before, Task};
 use crate::purge::withdraw;
 use crate::runs::Runs;
+use crate::sum::Sum;
 
 /// A tile that is in the store now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +17,8 @@ pub struct Reduced {
     pub rows: usize,
     /// Its size.
     pub bytes: u64,
+    /// Whether it was made of the tile that was there before, not of all runs.
+    pub changed: bool,
 }
 
 /// Makes a tile and puts it into the store; one that is there already stays. Holds the sum and one run's part of it.
@@ -40,8 +41,8 @@ pub fn reduce_all(fleet: &Fleet, tasks: &[Task], after_each: impl Fn() + Sync) -
 pub fn reduce_share(fleet: &Fleet, tasks: &[Task], after_each: impl Fn()) -> Result<Vec<Reduced>> {
     let mut runs = Runs::new(fleet);
     let make = |task: &Task| {
-        let (bytes, rows) = bytes(&mut runs, task)?;
-        let reduced = Reduced { rows, bytes: bytes.len() as u64 };
+        let (bytes, rows, changed) = made(&mut runs, task)?;
+        let reduced = Reduced { rows, bytes: bytes.len() as u64, changed };
         fleet.objects.create(&tile_object(task.tile, &task.key), bytes)?;
         after_each();
         Ok(reduced)
@@ -52,31 +53,45 @@ pub fn reduce_share(fleet: &Fleet, tasks: &[Task], after_each: impl Fn()) -> Res
     made
 }
 
-/// The bytes of a tile, and how many primitives they are.
-pub(crate) fn bytes(runs: &mut Runs<'_>, task: &Task) -> Result<(Vec<u8>, usize)> {
-    let mut whole: Option<Mapper> = None;
-    for (name, key) in &task.inputs {
-        let part = runs.part(name, key, task.tile)?;
-        match &mut whole {
-            None => whole = Some(part),
-            Some(whole) => {
-                whole.merge(&part)?;
-            }
-        }
+/// The bytes of a tile of what is cheaper: of the tile that was there before, or of all runs.
+fn made(runs: &mut Runs<'_>, task: &Task) -> Result<(Vec<u8>, usize, bool)> {
+    // Another program may have purged what it would be made of: then of all runs, with the same bytes.
+    if let Some(before) = &task.before
+        && let Ok((bytes, rows)) = changed(runs, task, before)
+    {
+        return Ok((bytes, rows, true));
     }
-    let whole = whole.ok_or_else(|| nothing(task))?;
-    // Parquet is written to a file, whose bytes are those of the object.
-    let folder = tempfile::tempdir().map_err(|source| scratch(source, std::env::temp_dir()))?;
-    let path = folder.path().join("tile.e2bki");
-    save_under(&Header::of(&whole, &[]), &whole, &path)?;
-    let bytes = std::fs::read(&path).map_err(|source| scratch(source, path))?;
-    Ok((bytes, whole.len()))
+    let (bytes, rows) = bytes(runs, task)?;
+    Ok((bytes, rows, false))
+}
+
+/// The bytes of a tile, and how many primitives they are: of all of its runs.
+pub(crate) fn bytes(runs: &mut Runs<'_>, task: &Task) -> Result<(Vec<u8>, usize)> {
+    if task.inputs.is_empty() {
+        return Err(nothing(task));
+    }
+    let fleet = runs.fleet();
+    let mut sum = Sum::new(fleet.config.clustering.cell_size);
+    for (name, key) in &task.inputs {
+        sum.add(runs.part(name, key, task.tile)?)?;
+    }
+    sum.into_file(fleet, &fleet.config)
+}
+
+/// The same from the tile of some other runs: those that left are taken out of it, new ones are added.
+fn changed(runs: &mut Runs<'_>, task: &Task, before: &Before) -> Result<(Vec<u8>, usize)> {
+    let fleet = runs.fleet();
+    let mut sum = Sum::new(fleet.config.clustering.cell_size);
+    sum.add(runs.tile(task.tile, &before.key)?)?;
+    for (name, key) in &before.left {
+        sum.take_out(&runs.part(name, key, task.tile)?)?;
+    }
+    for (name, key) in &before.came {
+        sum.add(runs.part(name, key, task.tile)?)?;
+    }
+    sum.into_file(fleet, &fleet.config)
 }
 
 fn nothing(task: &Task) -> Error {
     Error::Refused(format!("the tile {:?} is made of nothing", task.tile))
-}
-
-fn scratch(source: std::io::Error, path: std::path::PathBuf) -> e2bki_store::Error {
-    e2bki_store::Error::Io { doing: "use as scratch", path, source }
 }

@@ -7,11 +7,13 @@ mod drives;
 mod tests {
     use std::path::Path;
 
-    use e2bki::{Config, Frame, Mapper, Pose, PrimitiveState, Semantics};
+    use e2bki::{Frame, Mapper, Pose, PrimitiveState, Semantics};
     use e2bki_fleet::{Fleet, Manifest, add, commit, plan, reduce_all, status};
     use e2bki_store::RollingMapper;
 
-    use crate::drives::{Trial, alone, classes, config, drive, empty, exported, name, trial, trial_with};
+    use crate::drives::{
+        Trial, alone, classes, config, drive, empty, exported, look, looking, name, trial, trial_with,
+    };
 
     #[test]
     fn threads_and_memory_change_no_byte() {
@@ -32,7 +34,7 @@ mod tests {
             assert!(exported(fleet, own.path()) == whole, "{threads} threads");
         }
         // The smaller budget holds a tile and little more: the others wait on the disk.
-        for budget in [400_000, 50_000_000] {
+        for budget in [250_000, 50_000_000] {
             let Trial { folder: own, fleet } = &trial();
             for run in 0..4 {
                 let aside = own.path().join(format!("aside-{run}"));
@@ -113,31 +115,6 @@ mod tests {
     fn log_evidence_of_one(folder: &Path) -> i64 {
         let map = e2bki_store::load(parked(1, 9, folder)).unwrap();
         map.states().flat_map(|state| state.log_evidence).max().unwrap()
-    }
-
-    fn looking() -> Config {
-        config().with(|c| c.free_space.enabled = true)
-    }
-
-    /// A robot in a round room of 20 m: most tiles around hold nothing but air. Each drive is elsewhere.
-    fn look(map: &mut Mapper, run: u64) {
-        for step in 0..3 {
-            let (mut points, mut labels) = (Vec::new(), Vec::new());
-            for beam in 0..32 {
-                let elevation = (10.0 - 20.0 * f64::from(beam) / 31.0_f64).to_radians();
-                for column in 0..512 {
-                    let azimuth = std::f64::consts::TAU * f64::from(column) / 512.0;
-                    let direction = [azimuth.cos() * elevation.cos(), azimuth.sin() * elevation.cos(), elevation.sin()];
-                    let ground = if direction[2] < 0.0 { -1.6 / direction[2] } else { f64::INFINITY };
-                    let wall = 40.0 / elevation.cos();
-                    points.push(direction.map(|v| (v * ground.min(wall)) as f32));
-                    labels.push(u32::from(wall < ground));
-                }
-            }
-            let at = [run as f64 * 17.0 + 0.5 * f64::from(step), 3.0, 1.5];
-            let world_from_sensor = Pose::from_translation(at).unwrap();
-            map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor }).unwrap();
-        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod drives;
 #[cfg(test)]
+mod marker;
+#[cfg(test)]
 mod server;
 
 #[cfg(test)]
@@ -14,6 +16,7 @@ mod tests {
     };
 
     use crate::drives::{Trial, alone, classes, config, exported, file_of, name, trial};
+    use crate::marker;
     use crate::server::Server;
 
     /// A server with an empty bucket.
@@ -83,15 +86,30 @@ mod tests {
     fn a_run_leaves_a_bucket_without_a_trace() {
         let bucket = bucket(true);
         let (fleet, aside) = (bucket.fleet(), bucket.folder.path());
+        let unmarked = std::fs::read(file_of(1, aside)).unwrap();
         for run in 0..4 {
-            add(&fleet, &name(run), &file_of(run, aside), None).unwrap();
+            let file = file_of(run, aside);
+            if run == 1 {
+                let mut map = e2bki_store::load(&file).unwrap();
+                marker::mark(&mut map).unwrap();
+                e2bki_store::save_with(&map, &[name(1)], &file).unwrap();
+            }
+            add(&fleet, &name(run), &file, None).unwrap();
             commit(&fleet, &[]).unwrap();
         }
+        let marked_run = std::fs::read(aside.join("1.e2bki")).unwrap();
+        assert!(marker::count(&unmarked) == 0 && marker::count(&marked_run) > 0);
+        // Files of the server that hold the marker: the run and a tile, while it is in the map.
+        let marked = || -> usize {
+            let holds = |file: &PathBuf| marker::count(&std::fs::read(file).unwrap()) > 0;
+            files(&bucket.folder.path().join("served")).iter().filter(|file| holds(file)).count()
+        };
+        assert_eq!(marked(), 2);
         let removal = Removal { run: "run-1", reason: "asked to be forgotten", purge: false };
         remove(&fleet, &removal).unwrap();
         assert!(exported(&fleet, aside) == alone(&[0, 2, 3], aside));
         commit(&fleet, &[name(1)]).unwrap();
-        assert!(exported(&fleet, aside) == alone(&[0, 1, 2, 3], aside));
+        assert_eq!(marked(), 2);
 
         // Somebody begins to reduce with the run, and ends when it has been purged.
         let late = plan(&fleet, &[], &[]).unwrap().tasks;
@@ -100,19 +118,8 @@ mod tests {
         }
         assert!(reduce_all(&fleet, &late, || ()).is_err(), "of what?");
         assert!(exported(&fleet, aside) == alone(&[0, 2, 3], aside));
-        // Parts of the run that the others have not: no file of the server has these bytes, whatever its name.
-        let has = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
-        let run = std::fs::read(file_of(1, aside)).unwrap();
-        let others: Vec<Vec<u8>> = [0, 2, 3].map(|run| std::fs::read(file_of(run, aside)).unwrap()).into();
-        let parts: Vec<&[u8]> =
-            run.chunks(48).filter(|part| !others.iter().any(|other| has(other, &part[..part.len().min(24)]))).collect();
-        assert!(parts.len() > 20, "{}", parts.len());
-        for file in files(&bucket.folder.path().join("served")) {
-            let bytes = std::fs::read(&file).unwrap();
-            // Sums of the others may have a stretch by chance, not many.
-            let found = parts.iter().filter(|part| has(&bytes, part)).count();
-            assert!(found < 3, "{found} of {} parts in {}", parts.len(), file.display());
-        }
+        // No file of the server has the marker, whatever its name.
+        assert_eq!(marked(), 0);
         // And every tile is the sum of runs that are left.
         let manifests: Vec<Manifest> = Manifest::numbers(&fleet)
             .unwrap()
@@ -123,7 +130,8 @@ mod tests {
         for (object, _) in fleet.objects.list("tiles").unwrap() {
             assert!(manifests.iter().any(|m| m.tiles.values().any(|key| object.contains(key))), "{object}");
         }
-        assert!(add(&fleet, &name(1), &file_of(1, aside), None).is_err());
+        std::fs::write(aside.join("1.e2bki"), marked_run).unwrap();
+        assert!(add(&fleet, &name(1), &aside.join("1.e2bki"), None).is_err());
         // Purging again is no error.
         remove(&fleet, &Removal { purge: true, ..removal }).unwrap();
         assert!(verify(&fleet, true).unwrap().findings.is_empty());

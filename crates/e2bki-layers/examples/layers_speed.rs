@@ -1,12 +1,16 @@
-//! What layers of 100 × 100 m at 0.2 m cost: from nothing, and kept up to date with the frames of a simulated drive.
+//! What layers of 100 × 100 m (or another side) at 0.2 m cost: from nothing, and kept up to date with the frames of a simulated drive.
 //!
-//!     cargo run --release -p e2bki-layers --example layers_speed -- [FRAMES] [COLUMNS] [SEED] [free]
+//!     cargo run --release -p e2bki-layers --example layers_speed -- [FRAMES] [COLUMNS] [SEED] [SIDE_M] [free]
 
 use std::time::Instant;
 
 use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
-use e2bki_layers::{ClassCosts, Grid, LAYERS, Layers, Robot, Settings, UnknownClasses};
+use e2bki_layers::{ClassCosts, Effort, Grid, LAYERS, Layers, Robot, Settings, UnknownClasses};
 use e2bki_sim::{Drive, DriveOptions, ErrorModel, Sensor, WorldKind};
+
+/// Of the bounded effort.
+const NEAR_M: f64 = 10.0;
+const ELSEWHERE: usize = 4000;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -55,7 +59,7 @@ fn bits(layers: &Layers) -> Vec<u32> {
 fn main() -> Result<()> {
     let given: Vec<String> = std::env::args().skip(1).collect();
     let number = |at: usize, usual: usize| given.get(at).and_then(|text| text.parse().ok()).unwrap_or(usual);
-    let (frames, columns, seed) = (number(0, 40), number(1, 1024), number(2, 101));
+    let (frames, columns, seed, side) = (number(0, 40), number(1, 1024), number(2, 101), number(3, 100));
     let mut options = DriveOptions::new(WorldKind::Offroad, seed as u64, Sensor::Os1_64);
     options.columns = Some(columns);
     let drive = Drive::new(options)?;
@@ -68,12 +72,13 @@ fn main() -> Result<()> {
     let config = Config::default().with(|c| c.free_space.enabled = free);
     let mut map = Mapper::new(classes, config)?;
     let middle = drive.world_from_sensor(frames / 2).to_matrix();
-    let corner = |sign: f64| [middle[0][3] + 50.0 * sign, middle[1][3] + 50.0 * sign];
+    let half = 0.5 * side as f64;
+    let corner = |sign: f64| [middle[0][3] + half * sign, middle[1][3] + half * sign];
     let grid = Grid::covering(corner(-1.0), corner(1.0), 0.2)?;
     let mut layers = Layers::of(&map, grid, settings.clone())?;
-    let (mut insert, mut settle, mut follow, mut anew) =
-        (Times::default(), Times::default(), Times::default(), Times::default());
-    let (mut cells, mut asked, mut points) = (0, 0, 0);
+    let mut bounded = layers.clone();
+    let [mut insert, mut settle, mut follow, mut some, mut anew] = std::array::from_fn(|_| Times::default());
+    let (mut cells, mut asked, mut points, mut some_asked, mut waiting, mut oldest) = (0, 0, 0, 0, 0, 0);
     for index in 0..frames {
         let frame = drive.frame(index);
         let evidence = errors.evidence(&frame);
@@ -85,6 +90,14 @@ fn main() -> Result<()> {
         settle.of(|| map.change_number());
         let done = follow.of(|| layers.refresh(&map))?;
         (cells, asked) = (cells + done.cells, asked + done.asked);
+        let at = frame.world_from_sensor;
+        let effort = Effort { near: Some(([at[0][3], at[1][3]], NEAR_M)), elsewhere: ELSEWHERE };
+        let done = some.of(|| bounded.refresh_some(&map, &effort))?;
+        (some_asked, waiting, oldest) = (some_asked + done.asked, waiting + done.waiting, oldest.max(done.oldest));
+    }
+    bounded.refresh(&map)?;
+    if bits(&bounded) != bits(&layers) {
+        return Err("layers that were refreshed in part are not complete after all".into());
     }
     for _ in 0..5 {
         let whole = anew.of(|| Layers::of(&map, grid, settings.clone()))?;
@@ -103,6 +116,12 @@ fn main() -> Result<()> {
     insert.say("inserting a frame");
     settle.say("putting the map in order");
     follow.say("layers up to date");
+    println!(
+        "with a bounded effort, {NEAR_M} m around the sensor and {ELSEWHERE} cells elsewhere: {} asked, {} wait, the longest for {oldest} frames",
+        some_asked / frames,
+        waiting / frames
+    );
+    some.say("layers as far as that goes");
     anew.say("layers from nothing");
     Ok(())
 }

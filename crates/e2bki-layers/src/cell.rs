@@ -39,6 +39,9 @@ pub struct Cell {
     pub u: f32,
     /// Free, occupied or unknown.
     pub state: State,
+    /// When the ground was last seen, seconds after [`Layers::begin`](crate::Layers::begin); not a number where no frame with a
+    /// time saw it, or in a map without free space.
+    pub last_seen: f32,
     /// Probability that the cell cannot be driven on.
     pub lethal: f32,
     /// Expected cost of driving here, 0 to 1.
@@ -53,7 +56,7 @@ pub struct Cell {
 pub type Layer = (&'static str, &'static str, &'static str, fn(&Cell) -> f32);
 
 /// All layers but the probabilities of the classes.
-pub const LAYERS: [Layer; 20] = [
+pub const LAYERS: [Layer; 21] = [
     ("height", "m", "height of the ground", |c| c.height),
     ("height_std", "m", "standard deviation of the ground in the cell", |c| c.height_std),
     ("slope", "deg", "slope of the ground", |c| c.slope),
@@ -70,6 +73,7 @@ pub const LAYERS: [Layer; 20] = [
     ("u_spa", "", "uncertainty for want of evidence", |c| c.u_spa),
     ("u", "", "uncertainty: both, at most 1", |c| c.u),
     ("state", "", "0: unknown, 1: free, 2: occupied", |c| f32::from(c.state as u8)),
+    ("last_seen", "s", "when the ground was last seen, after the first frame of the map", |c| c.last_seen),
     ("lethal", "", "probability that it cannot be driven on", |c| c.lethal),
     ("cost", "", "expected cost of driving here, 0 to 1", |c| c.cost),
     ("cost_std", "", "standard deviation of the cost", |c| c.cost_std),
@@ -95,6 +99,7 @@ impl Cell {
         u_spa: 1.0,
         u: 1.0,
         state: State::Unknown,
+        last_seen: f32::NAN,
         lethal: f32::NAN,
         cost: f32::NAN,
         cost_std: f32::NAN,
@@ -107,11 +112,11 @@ impl Cell {
         let rise = fit.rise[0].hypot(fit.rise[1]);
         Self {
             height: ground::rounded(fit.height) as f32,
-            height_std: fit.height_std as f32,
-            slope: rise.atan().to_degrees() as f32,
+            height_std: ground::rounded_std(fit.height_std) as f32,
+            slope: ground::rounded_angle(rise.atan().to_degrees()) as f32,
             // The derivative of the arc tangent.
-            slope_std: (fit.rise_std / (1.0 + rise * rise)).to_degrees() as f32,
-            roughness: fit.roughness as f32,
+            slope_std: ground::rounded_angle((fit.rise_std / (1.0 + rise * rise)).to_degrees()) as f32,
+            roughness: ground::rounded_std(fit.roughness) as f32,
             ..Self::UNKNOWN
         }
     }

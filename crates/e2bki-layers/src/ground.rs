@@ -17,13 +17,25 @@ const USUAL_RISE: f64 = 0.2;
 /// Half the window of the plane, metres, and at least one and a half cells.
 const WINDOW_M: f64 = 0.6;
 
-/// Heights are multiples of this, metres: far below their noise, so that a place that was seen often enough stays as it is when
-/// it is seen once more.
-const QUANTUM_M: f64 = 1.0 / 256.0;
+/// Heights and angles (degrees) are multiples of one in so many: far below their noise, so that a place that was seen often enough
+/// stays as it is when it is seen once more.
+const PER_METRE: f64 = 128.0;
+const PER_METRE_STD: f64 = 512.0;
+const PER_DEGREE: f64 = 16.0;
 
 /// The nearest height of those that are in use.
 pub(crate) fn rounded(height: f64) -> f64 {
-    (height / QUANTUM_M).round() * QUANTUM_M
+    (height * PER_METRE).round() / PER_METRE
+}
+
+/// The nearest standard deviation of a height, up.
+pub(crate) fn rounded_std(std: f64) -> f64 {
+    (std * PER_METRE_STD).ceil() / PER_METRE_STD
+}
+
+/// The nearest angle.
+pub(crate) fn rounded_angle(degrees: f64) -> f64 {
+    (degrees * PER_DEGREE).round() / PER_DEGREE
 }
 
 /// Half the window in which a plane is fitted, metres.
@@ -40,6 +52,16 @@ pub(crate) struct Floor {
 
 impl Floor {
     pub(crate) const NONE: Self = Self { at: [0.0; 2], height: f32::INFINITY };
+
+    /// The lowest of samples; the first of equal ones.
+    pub(crate) fn of(samples: impl Iterator<Item = ([f64; 2], f32)>) -> Self {
+        samples.fold(
+            Self::NONE,
+            |floor, (at, height)| {
+                if height < floor.height { Self { at: at.map(|v| v as f32), height } } else { floor }
+            },
+        )
+    }
 
     /// Whether a sample is not so high above this one that it cannot be ground.
     pub(crate) fn admits(&self, at: [f32; 2], height: f32) -> bool {

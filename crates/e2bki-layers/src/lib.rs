@@ -23,6 +23,7 @@
 //! # Ok::<(), e2bki_layers::Error>(())
 //! ```
 
+pub mod ask;
 mod cell;
 mod costs;
 mod error;
@@ -41,6 +42,6 @@ pub use cell::{Cell, LAYERS, Layer};
 pub use costs::{ClassCosts, UnknownClasses, with_known_costs};
 pub use error::{Error, Result};
 pub use grid::{Grid, MOST_CELLS};
-pub use layers::{Layers, Refreshed, Settings};
+pub use layers::{Effort, Layers, Refreshed, Settings};
 pub use plan::{Planner, Step, Way, plan};
 pub use robot::Robot;

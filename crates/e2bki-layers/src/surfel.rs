@@ -4,10 +4,12 @@ use std::ops::Range;
 
 use e2bki::free::{Counters, State};
 use e2bki::{ClassSet, Mapper, Primitive, SemanticMapper};
+use rayon::prelude::*;
 
 use crate::costs::ClassCosts;
 use crate::error::Result;
 use crate::grid::Grid;
+use crate::layers::Settings;
 use crate::tiles::Patch;
 
 /// Half a piece is never taken to be wider than this, metres: so far at most reaches a change.
@@ -16,6 +18,17 @@ pub(crate) const SPREAD_M: f64 = 1.0;
 const HALF_RANGE: f64 = 1.732_050_807_568_877_2;
 /// Variance below which a direction of the plane says nothing of a slope, m².
 const THIN_M2: f64 = 4e-4;
+
+/// Lengths in the plane, heights, rises and probabilities are whole numbers of one in so many. That is far below their noise, and a
+/// piece that was seen often enough stays as it is when it is seen once more.
+const PER_METRE: f64 = 64.0;
+const PER_METRE_UP: f64 = 256.0;
+const PER_RISE: f64 = 64.0;
+const PER_SHARE: f32 = 128.0;
+
+fn rounded(value: f64, per_unit: f64) -> f64 {
+    (value * per_unit).round() / per_unit
+}
 
 /// A piece of surface.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,26 +43,31 @@ pub(crate) struct Surfel {
     tall: f64,
     /// Probability that it is of a class that is an obstacle.
     pub(crate) lethal: f32,
-    /// Points in it.
-    pub(crate) points: f32,
+    /// Whether it has enough points to be an obstacle.
+    pub(crate) counts: bool,
 }
 
 impl Surfel {
-    fn of_primitive(primitive: &Primitive<'_>, costs: &ClassCosts) -> Self {
+    fn of_primitive(primitive: &Primitive<'_>, settings: &Settings) -> Self {
         let [xx, yy, zz, xy, xz, yz] = primitive.covariance();
         let (a, c) = (xx + THIN_M2, yy + THIN_M2);
         let determinant = a * c - xy * xy;
         let rise = [(xz * c - yz * xy) / determinant, (yz * a - xz * xy) / determinant];
         let left = (zz - rise[0] * xz - rise[1] * yz).max(0.0);
-        let half = |variance: f64| (HALF_RANGE * variance.max(0.0).sqrt()).min(SPREAD_M);
+        let half = |variance: f64| rounded((HALF_RANGE * variance.max(0.0).sqrt()).min(SPREAD_M), PER_METRE);
+        let rise = rise.map(|rise| rounded(rise, PER_RISE));
+        let [x, y, z] = primitive.mean();
+        let at = [x, y].map(|v| rounded(v, PER_METRE));
+        // On its plane, where the rounded place is.
+        let up = z + rise[0] * (at[0] - x) + rise[1] * (at[1] - y);
         Self {
-            mean: primitive.mean(),
+            mean: [at[0], at[1], rounded(up, PER_METRE_UP)],
             half: [half(xx), half(yy)],
             rise,
-            thick: HALF_RANGE * left.sqrt(),
-            tall: HALF_RANGE * zz.max(0.0).sqrt(),
-            lethal: costs.lethal_share(primitive.probability().iter().copied()),
-            points: primitive.weight() as f32,
+            thick: rounded(HALF_RANGE * left.sqrt(), PER_METRE_UP),
+            tall: rounded(HALF_RANGE * zz.max(0.0).sqrt(), PER_METRE_UP),
+            lethal: lethal_share(&settings.costs, primitive.probability().iter().copied()),
+            counts: primitive.weight() >= f64::from(settings.min_points),
         }
     }
 
@@ -115,26 +133,38 @@ impl<'a> Through<'a> {
     }
 }
 
-/// The pieces of primitives, without those that are gone.
-pub(crate) fn of_primitives<'m>(
-    primitives: impl IntoIterator<Item = Primitive<'m>>,
-    costs: &ClassCosts,
-) -> Vec<([i32; 3], Surfel)> {
-    let there = primitives.into_iter().filter(|primitive| !primitive.is_gone());
-    there.map(|primitive| (primitive.sums().origin, Surfel::of_primitive(&primitive, costs))).collect()
+/// Share of obstacles in probabilities of the classes, rounded.
+fn lethal_share(costs: &ClassCosts, probability: impl Iterator<Item = f32>) -> f32 {
+    (costs.lethal_share(probability) * PER_SHARE).round() / PER_SHARE
+}
+
+/// The pieces of a cubic metre of a map, without those that are gone.
+pub(crate) fn of_block(map: &Mapper, block: [i32; 3], settings: &Settings) -> Vec<Surfel> {
+    let there = map.primitives_in_blocks(block, block).into_iter().filter(|primitive| !primitive.is_gone());
+    there.map(|primitive| Surfel::of_primitive(&primitive, settings)).collect()
+}
+
+/// The pieces of a map, without those that are gone, by cubic metre.
+pub(crate) fn of_map(map: &Mapper, settings: &Settings) -> Vec<([i32; 3], Surfel)> {
+    let all: Vec<Primitive<'_>> = map.primitives().filter(|primitive| !primitive.is_gone()).collect();
+    let one = |primitive: &Primitive<'_>| (primitive.sums().origin, Surfel::of_primitive(primitive, settings));
+    let mut found: Vec<([i32; 3], Surfel)> = all.par_iter().with_min_len(1024).map(one).collect();
+    // Stable: within a cubic metre they stay in the order of the map.
+    found.par_sort_by_key(|(block, _)| *block);
+    found
 }
 
 /// The pieces of a map's primitives, of the classes that another method believes in at their middles.
 pub(crate) fn as_believed(
     map: &Mapper,
     method: &dyn SemanticMapper,
-    costs: &ClassCosts,
+    settings: &Settings,
 ) -> Result<Vec<([i32; 3], Surfel)>> {
-    let mut all = of_primitives(map.primitives(), costs);
+    let mut all = of_map(map, settings);
     let means: Vec<[f64; 3]> = all.iter().map(|(_, surfel)| surfel.mean).collect();
     let beliefs = method.query(&means)?;
     for (i, (_, surfel)) in all.iter_mut().enumerate() {
-        surfel.lethal = costs.lethal_share(beliefs.expectation(i).map(|p| p as f32));
+        surfel.lethal = lethal_share(&settings.costs, beliefs.expectation(i).map(|p| p as f32));
     }
     Ok(all)
 }

@@ -3,7 +3,6 @@
 //! A tile is so wide that no step of the computation reaches farther: what changes in a tile changes the next step's result
 //! in that tile and the eight around it, and nowhere else.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::grid::Grid;
@@ -18,8 +17,49 @@ pub(crate) struct Tiles {
     size: [usize; 2],
     /// Column of the tiles that a column of cells is in; and the same for rows.
     of_cells: [Vec<usize>; 2],
-    /// Pieces of surface by cubic metre.
-    surfels: Vec<BTreeMap<[i32; 3], Vec<Surfel>>>,
+    /// The cells of every tile.
+    patches: Vec<Patch>,
+    /// What is in every tile.
+    stacks: Vec<Stack>,
+}
+
+/// The pieces of surface of a tile, cubic metre after cubic metre.
+#[derive(Debug, Clone, Default)]
+struct Stack {
+    /// Cubic metres in ascending order, with the number of the first of their pieces.
+    blocks: Vec<([i32; 3], usize)>,
+    surfels: Vec<Surfel>,
+}
+
+impl Stack {
+    /// Where the pieces of a cubic metre are, or would be.
+    fn range(&self, at: usize) -> Range<usize> {
+        let first = |at: usize| self.blocks.get(at).map_or(self.surfels.len(), |(_, first)| *first);
+        first(at)..first(at + 1)
+    }
+
+    fn find(&self, block: [i32; 3]) -> Result<usize, usize> {
+        self.blocks.binary_search_by_key(&block, |(block, _)| *block)
+    }
+
+    fn put(&mut self, block: [i32; 3], surfels: &[Surfel]) {
+        let at = match self.find(block) {
+            Ok(at) => at,
+            Err(at) => {
+                self.blocks.insert(at, (block, self.range(at).start));
+                at
+            }
+        };
+        let range = self.range(at);
+        let before = range.len();
+        self.surfels.splice(range, surfels.iter().copied());
+        for (_, first) in &mut self.blocks[at + 1..] {
+            *first = *first + surfels.len() - before;
+        }
+        if surfels.is_empty() {
+            self.blocks.remove(at);
+        }
+    }
 }
 
 impl Tiles {
@@ -30,8 +70,9 @@ impl Tiles {
         let tile = |v: f64| (v / f64::from(side)).floor() as i32;
         let low = corner.map(|v| tile(v) - 1);
         let size: [usize; 2] = std::array::from_fn(|i| (tile(high[i]) + 2 - low[i]) as usize);
-        let surfels = vec![BTreeMap::new(); size[0] * size[1]];
-        let mut tiles = Self { side, low, size, of_cells: grid.size.map(|n| vec![0; n]), surfels };
+        let stacks = vec![Stack::default(); size[0] * size[1]];
+        let (of_cells, patches) = (grid.size.map(|n| vec![0; n]), Vec::new());
+        let mut tiles = Self { side, low, size, of_cells, patches, stacks };
         for axis in 0..2 {
             for tile in 0..size[axis] {
                 let from = f64::from((low[axis] + tile as i32) * side);
@@ -40,6 +81,7 @@ impl Tiles {
                 }
             }
         }
+        tiles.patches = (0..tiles.len()).map(|tile| tiles.patch_of(grid, tile)).collect();
         tiles
     }
 
@@ -49,7 +91,12 @@ impl Tiles {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.surfels.len()
+        self.stacks.len()
+    }
+
+    /// Columns and rows of tiles.
+    pub(crate) fn size(&self) -> [usize; 2] {
+        self.size
     }
 
     fn tile_of(&self, block: [i32; 2]) -> Option<usize> {
@@ -75,31 +122,33 @@ impl Tiles {
         }
     }
 
-    /// Puts these pieces in place of those of a cubic metre, which it returns.
-    pub(crate) fn put(&mut self, tile: usize, block: [i32; 3], surfels: Vec<Surfel>) -> Vec<Surfel> {
-        let before = if surfels.is_empty() {
-            self.surfels[tile].remove(&block)
-        } else {
-            self.surfels[tile].insert(block, surfels)
-        };
-        before.unwrap_or_default()
+    /// Puts these pieces in place of those of a cubic metre of a tile.
+    pub(crate) fn put(&mut self, tile: usize, block: [i32; 3], surfels: &[Surfel]) {
+        self.stacks[tile].put(block, surfels);
     }
 
     /// The pieces of a cubic metre.
     pub(crate) fn surfels_of(&self, tile: usize, block: [i32; 3]) -> &[Surfel] {
-        self.surfels[tile].get(&block).map_or(&[], Vec::as_slice)
+        let stack = &self.stacks[tile];
+        stack.find(block).map_or(&[], |at| &stack.surfels[stack.range(at)])
     }
 
-    /// Adds a piece.
-    pub(crate) fn add(&mut self, block: [i32; 3], surfel: Surfel) {
-        if let Some(tile) = self.of_block(block) {
-            self.surfels[tile].entry(block).or_default().push(surfel);
+    /// Puts these pieces, sorted by cubic metre, in place of all.
+    pub(crate) fn put_all(&mut self, surfels: &[([i32; 3], Surfel)]) {
+        self.stacks.iter_mut().for_each(|stack| *stack = Stack::default());
+        for group in surfels.chunk_by(|a, b| a.0 == b.0) {
+            let Some(tile) = self.of_block(group[0].0) else { continue };
+            let stack = &mut self.stacks[tile];
+            // Sorted: it goes behind all others.
+            stack.blocks.push((group[0].0, stack.surfels.len()));
+            stack.surfels.extend(group.iter().map(|(_, surfel)| *surfel));
         }
     }
 
-    /// Forgets all pieces.
-    pub(crate) fn clear(&mut self) {
-        self.surfels.iter_mut().for_each(BTreeMap::clear);
+    /// Values of cells, cut by rows of tiles.
+    pub(crate) fn bands<'a, T>(&self, grid: &Grid, mut values: &'a mut [T]) -> Vec<&'a mut [T]> {
+        let rows = (0..self.size[1]).map(|row| self.patches[row * self.size[0]].rows().len());
+        rows.map(|rows| values.split_off_mut(..rows * grid.size[0]).unwrap_or_default()).collect()
     }
 
     /// A tile and those around it.
@@ -113,8 +162,9 @@ impl Tiles {
     /// Pieces that may reach into a tile.
     pub(crate) fn surfels_near(&self, grid: &Grid, tile: usize) -> impl Iterator<Item = &Surfel> {
         let ([low, high], slack) = (self.bounds(tile), grid.resolution);
-        let near = move |surfel: &&Surfel| surfel.meets(low.map(|v| v - slack), high.map(|v| v + slack));
-        self.around(tile).flat_map(|other| self.surfels[other].values().flatten()).filter(near)
+        let (low, high) = (low.map(|v| v - slack), high.map(|v| v + slack));
+        let around = self.around(tile).flat_map(|other| &self.stacks[other].surfels);
+        around.filter(move |surfel| surfel.meets(low, high))
     }
 
     fn bounds(&self, tile: usize) -> [[f64; 2]; 2] {
@@ -124,7 +174,11 @@ impl Tiles {
     }
 
     /// Columns and rows of the cells whose centres are in a tile.
-    pub(crate) fn cells(&self, grid: &Grid, tile: usize) -> Patch {
+    pub(crate) fn cells(&self, tile: usize) -> &Patch {
+        &self.patches[tile]
+    }
+
+    fn patch_of(&self, grid: &Grid, tile: usize) -> Patch {
         let [low, high] = self.bounds(tile);
         Patch { columns: grid.between(0, low[0], high[0]), rows: grid.between(1, low[1], high[1]), width: grid.size[0] }
     }
@@ -177,7 +231,7 @@ mod tests {
             let tiles = Tiles::of(&grid);
             let mut seen = vec![0; grid.len()];
             for tile in 0..tiles.len() {
-                let patch = tiles.cells(&grid, tile);
+                let patch = tiles.cells(tile);
                 for (k, cell) in patch.iter().enumerate() {
                     seen[cell] += 1;
                     assert_eq!(patch.find(cell), Some(k));

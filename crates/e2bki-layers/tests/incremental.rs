@@ -4,7 +4,7 @@
 mod tests {
     use e2bki::free::State;
     use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
-    use e2bki_layers::{ClassCosts, Grid, LAYERS, Layers, Robot, Settings, UnknownClasses};
+    use e2bki_layers::{Cell, ClassCosts, Effort, Grid, LAYERS, Layers, Robot, Settings, UnknownClasses};
     use proptest::prelude::*;
 
     fn classes() -> ClassSet {
@@ -37,10 +37,12 @@ mod tests {
                 (prop::array::uniform2(-12.0..12.0_f32), 0..3_u32, 0.0..2.5_f32, 30..250_usize), 2..7),
             resolution in prop::sample::select(vec![0.1, 0.2, 0.37, 1.3]),
             shift in -2.0..2.0_f64,
+            elsewhere in 0..300_usize,
         ) {
             let mut map = Mapper::new(classes(), Config::default()).unwrap();
             let grid = Grid::covering([-8.0 + shift, -9.0], [9.0, 7.5 + shift], resolution).unwrap();
             let mut layers = Layers::of(&map, grid, settings()).unwrap();
+            let mut bounded = layers.clone();
             prop_assert!(layers.cells().iter().all(|cell| cell.state == State::Unknown));
             for (k, (middle, class, height, count)) in frames.into_iter().enumerate() {
                 // A patch of ground, tilted, and a thing on it.
@@ -59,7 +61,28 @@ mod tests {
                 prop_assert!(!refreshed.everything && refreshed.cells <= grid.len());
                 let anew = Layers::of(&map, grid, settings()).unwrap();
                 prop_assert!(bits(&layers) == bits(&anew), "frame {k}");
+                prop_assert_eq!((refreshed.waiting, refreshed.oldest), (0, 0));
+                // With a bounded effort, geometry is up to date, and so is all that does not wait.
+                let near = f64::from(middle[0]);
+                let some = bounded.refresh_some(&map, &Effort { near: Some(([near, 0.0], 2.0)), elsewhere }).unwrap();
+                prop_assert_eq!(some.waiting, (0..grid.len()).filter(|cell| bounded.is_waiting(*cell)).count());
+                prop_assert!(some.waiting == 0 || some.oldest >= 1 && some.oldest <= k as u32 + 1);
+                for cell in 0..grid.len() {
+                    let (a, b) = (&bounded.cells()[cell], &anew.cells()[cell]);
+                    let geometry = |c: &Cell| {
+                        [c.height, c.slope, c.step, c.roughness, c.obstacle, c.overhang].map(f32::to_bits)
+                    };
+                    prop_assert_eq!(geometry(a), geometry(b), "cell {}", cell);
+                    if !bounded.is_waiting(cell) {
+                        prop_assert_eq!((a.lethal.to_bits(), a.class, a.state), (b.lethal.to_bits(), b.class, b.state));
+                        prop_assert_eq!(bounded.probability(cell), anew.probability(cell));
+                    }
+                    let away = (grid.center(cell)[0] - near).hypot(grid.center(cell)[1]);
+                    prop_assert!(away > 2.0 || !bounded.is_waiting(cell));
+                }
             }
+            bounded.refresh(&map).unwrap();
+            prop_assert!(bits(&bounded) == bits(&layers), "what waited is not what it should be");
             let nothing = layers.refresh(&map).unwrap();
             prop_assert_eq!(nothing.cells, 0);
             // Another map with the same number of changes is noticed.
@@ -102,6 +125,7 @@ mod tests {
         let occupied = |layers: &Layers| layers.cells().iter().filter(|cell| cell.state == State::Occupied).count();
         let mut most = 0;
         for index in 0..9 {
+            map.name_next_frame(index as u64, Some(1.7e9 + 10.0 * index as f64));
             walk(&mut map, index);
             let refreshed = layers.refresh(&map).unwrap();
             assert!(!refreshed.everything);
@@ -110,6 +134,10 @@ mod tests {
             most = most.max(occupied(&layers));
         }
         assert!(map.primitives().any(|p| p.is_gone()), "nothing was seen through");
+        assert_eq!(layers.begin(), Some(1.7e9));
+        let at = |x: f64, y: f64| layers.cells()[grid.cell([x, y]).unwrap()];
+        assert_eq!(at(5.1, 0.1).last_seen, 80.0);
+        assert!(layers.cells().iter().all(|cell| cell.height.is_finite() || cell.last_seen.is_nan()));
         assert!(most > 20 && occupied(&layers) < most, "{most} occupied, then {}", occupied(&layers));
     }
 

@@ -78,6 +78,8 @@ pub struct Account {
     pub postponed: u64,
     /// Saves that failed.
     pub failed_saves: u64,
+    /// Questions about points in frames whose place is not known.
+    pub unanswered: u64,
     /// How long scans took to map.
     pub mapping: Latencies,
     /// How long it took from a scan's arrival until the update with it was handed to the network.
@@ -112,6 +114,7 @@ impl Default for Account {
             bytes: 0,
             postponed: 0,
             failed_saves: 0,
+            unanswered: 0,
             mapping: Latencies::default(),
             to_update: Latencies::default(),
             updating: Latencies::default(),
@@ -194,6 +197,7 @@ impl Account {
             ("update bytes", self.bytes.to_string()),
             ("updates put off", self.postponed.to_string()),
             ("saves that failed", self.failed_saves.to_string()),
+            ("questions without an answer", self.unanswered.to_string()),
             ("ms to map (50 %, 95 %, most)", self.mapping.words()),
             ("ms to make an update (50 %, 95 %, most)", self.updating.words()),
             ("ms from scan to update (50 %, 95 %, most)", self.to_update.words()),

@@ -1,13 +1,15 @@
 //! Messages as they come from the network, on its own thread: read, checked, and kept until the mapper takes them.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use e2bki_bag::messages;
 use e2bki_bag::wire::{Broken, Wire};
+use e2bki_bag::{Schema, messages, schemas};
 
 use crate::clock::Clock;
+use crate::parameters::{Parameters, Values};
 use crate::poses::{PoseSource, Poses};
+use crate::question::Question;
 use crate::queue::Queue;
 use crate::scan::Scan;
 
@@ -26,20 +28,64 @@ pub enum Kind {
     Clock,
     /// `vision_msgs/LabelInfo`.
     LabelInfo,
+    /// `std_msgs/UInt8MultiArray`: what other robots share.
+    Shared,
+    /// `sensor_msgs/PointCloud2`: points that somebody asks about.
+    Questions,
+    /// `sensor_msgs/Image`: for those who look on.
+    Image,
+    /// `sensor_msgs/CompressedImage`: for those who look on.
+    CompressedImage,
 }
 
+impl Kind {
+    /// The definition of its type, for those who look on; none of what only robots read.
+    pub fn schema(self) -> Option<Schema> {
+        Some(match self {
+            Self::Cloud | Self::Questions => schemas::POINT_CLOUD,
+            Self::Transforms | Self::FixedTransforms => schemas::TRANSFORMS,
+            Self::LabelInfo => schemas::LABEL_INFO,
+            Self::Image => schemas::IMAGE,
+            Self::CompressedImage => schemas::COMPRESSED_IMAGE,
+            Self::Odometry | Self::Clock | Self::Shared => return None,
+        })
+    }
+}
+
+/// Questions that may wait.
+const QUESTIONS: usize = 16;
+
+/// Somebody who looks on.
+type Onlooker = Box<dyn Fn(Kind, &[u8]) + Send + Sync>;
+
+/// Shared messages that may wait: an update takes them all, and what is dropped is asked for again.
+const SHARED: usize = 64;
+
 /// What came, for the mapper to take.
-#[derive(Debug)]
 pub struct Inputs {
     /// Scans that wait for their pose, or for the mapper.
     pub scans: Queue<Scan>,
     /// The time.
     pub clock: Clock,
+    /// What other robots share.
+    pub shared: Queue<Vec<u8>>,
+    /// Points that somebody asks about.
+    pub questions: Queue<Question>,
+    /// What the node is told while it runs.
+    pub parameters: Parameters,
+    /// Somebody who looks on: gets every message as it comes.
+    onlooker: OnceLock<Onlooker>,
     poses: Mutex<Poses>,
     /// What the ids of labels mean.
     names: Mutex<Option<Vec<(u16, String)>>>,
     /// Messages that cannot be read: how many, and why the first cannot.
     broken: Mutex<BTreeMap<Kind, (u64, String)>>,
+}
+
+impl std::fmt::Debug for Inputs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inputs").field("scans", &self.scans.len()).finish_non_exhaustive()
+    }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -52,14 +98,33 @@ impl Inputs {
         Self {
             scans: Queue::new(waiting),
             clock,
+            shared: Queue::new(SHARED),
+            questions: Queue::new(QUESTIONS),
+            parameters: Parameters::new(Values::default()),
+            onlooker: OnceLock::new(),
             poses: Mutex::new(Poses::new(source)),
             names: Mutex::new(None),
             broken: Mutex::default(),
         }
     }
 
+    /// From now on somebody looks on, on the network's thread.
+    pub fn show(&self, onlooker: impl Fn(Kind, &[u8]) + Send + Sync + 'static) {
+        self.onlooker.set(Box::new(onlooker)).ok();
+    }
+
+    /// The same with these parameters.
+    #[must_use]
+    pub fn with(mut self, values: Values) -> Self {
+        self.parameters = Parameters::new(values);
+        self
+    }
+
     /// Takes a message: CDR with its header of four bytes.
     pub fn take(&self, kind: Kind, message: &[u8]) {
+        if let Some(look) = self.onlooker.get() {
+            look(kind, message);
+        }
         if let Err(error) = self.read(kind, message) {
             locked(&self.broken).entry(kind).or_insert((0, error.0)).0 += 1;
         }
@@ -80,6 +145,13 @@ impl Inputs {
             Kind::LabelInfo => {
                 locked(&self.names).get_or_insert(messages::label_info(Wire::Cdr, message)?);
             }
+            Kind::Shared => {
+                self.shared.push(messages::byte_array(Wire::Cdr, message)?.to_vec());
+            }
+            Kind::Questions => {
+                self.questions.push(Question::read(message)?);
+            }
+            Kind::Image | Kind::CompressedImage => return Ok(()),
         }
         // The oldest scan may have waited for just this.
         self.scans.stir();
@@ -128,8 +200,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 0_usize..6) {
-            let kinds = [Kind::Cloud, Kind::Transforms, Kind::FixedTransforms, Kind::Odometry, Kind::Clock, Kind::LabelInfo];
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 0_usize..8) {
+            let kinds =
+                [Kind::Cloud, Kind::Transforms, Kind::FixedTransforms, Kind::Odometry, Kind::Clock, Kind::LabelInfo, Kind::Shared, Kind::Questions];
             let inputs = Inputs::new(PoseSource::Odometry, 2, Clock::new(false));
             inputs.take(kinds[kind], &[&[0, 1, 0, 0], &bytes[..]].concat());
         }

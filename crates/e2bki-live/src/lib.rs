@@ -4,6 +4,7 @@
 //!   transforms and odometry become [`Poses`].
 //! - [`Node`] takes each scan when its pose is settled, inserts it into a [`LiveMap`], and tells an [`Outlet`] what changed
 //!   ([`Picture`]), what the robot's surroundings look like from above, and how it is doing ([`Account`]).
+//! - [`Sharing`] is the exchange with other robots: what each added to the map, told in differences.
 //! - With the feature `dds`, `dds::Connection` is the network: the robot's side of [`Inputs`] and an [`Outlet`].
 //!
 //! Nothing here but that module knows a network, so that everything else is tested without one.
@@ -17,11 +18,14 @@ mod inputs;
 mod map;
 mod node;
 mod outlet;
+mod parameters;
 mod picture;
 mod poses;
+mod question;
 mod queue;
 mod receive_buffer;
 mod scan;
+pub mod share;
 
 pub use account::{Account, Latencies, Left};
 pub use clock::Clock;
@@ -29,9 +33,12 @@ pub use error::{Error, Result};
 pub use inputs::{Inputs, Kind};
 pub use map::LiveMap;
 pub use node::{Command, Node, NodeOptions, Request};
-pub use outlet::{Outlet, Output};
+pub use outlet::{Outlet, Output, SHARED_TOPIC};
+pub use parameters::{PARAMETERS, Parameter, Parameters, Value, Values};
 pub use picture::{MOST_BYTES, Picture, messages};
 pub use poses::{PoseSource, Poses};
+pub use question::Question;
 pub use queue::Queue;
 pub use receive_buffer::{ENOUGH_BYTES, advice};
 pub use scan::{Points, Scan};
+pub use share::Sharing;

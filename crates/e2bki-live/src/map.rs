@@ -1,5 +1,6 @@
 //! The map that is built, wherever it is kept.
 
+use e2bki::submaps::Part;
 use e2bki::{Changes, Frame, FrameReport, Mapper};
 
 use crate::error::{Error, Result};
@@ -8,6 +9,9 @@ use crate::error::{Error, Result};
 pub trait LiveMap {
     /// Adds a frame.
     fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport>;
+
+    /// Says the time of the next frame, seconds, by which corrected poses find it in a map that keeps submaps.
+    fn name_next_frame(&mut self, _time: f64) {}
 
     /// The part of it in memory.
     fn mapper(&self) -> &Mapper;
@@ -25,6 +29,12 @@ pub trait LiveMap {
 
     /// Begins anew with an empty map.
     fn reset(&mut self) -> Result<()>;
+
+    /// Takes parts of other robots out and puts others in, each with its number of frames: see [`Mapper::replace`].
+    fn replace(&mut self, taken: (&[Part], u64), added: (&[Part], u64)) -> Result<()>;
+
+    /// Names the runs that are in the map, as its file has them.
+    fn name_runs(&mut self, _runs: Vec<String>) {}
 }
 
 /// A map in memory that is saved nowhere.
@@ -52,5 +62,9 @@ impl LiveMap for (Mapper, u64) {
         self.0 = Mapper::new(self.0.classes().clone(), self.0.config().clone()).map_err(Error::map)?;
         self.1 = 0;
         Ok(())
+    }
+
+    fn replace(&mut self, taken: (&[Part], u64), added: (&[Part], u64)) -> Result<()> {
+        self.0.replace(taken, added).map(drop).map_err(Error::map)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
-use e2bki::Pose;
+use e2bki::{Changes, Pose};
 use e2bki_bag::compose::{self, Plane};
 use e2bki_bag::messages::TransformMessage;
 use e2bki_data::Remap;
@@ -12,8 +12,11 @@ use crate::account::{Account, Left};
 use crate::inputs::Inputs;
 use crate::map::LiveMap;
 use crate::outlet::{Outlet, Output};
+use crate::parameters::Values;
 use crate::picture::{MOST_PIECES, Picture, messages};
+use crate::question::Question;
 use crate::scan::Scan;
+use crate::share::Sharing;
 
 /// Farther than this from the origin single precision is too coarse, metres: the map gets a frame of its own.
 const FAR_M: f64 = 10_000.0;
@@ -35,22 +38,12 @@ const SHARE: f64 = 0.1;
 pub struct NodeOptions {
     /// Its name, as diagnostics have it.
     pub name: String,
-    /// How long a scan waits for transforms that are late.
-    pub wait: Duration,
     /// Whether the motion during a scan is undone.
     pub deskew: bool,
     /// What the ids of labels mean.
     pub remap: Remap,
     /// Cost of every class in grids, 0 to 100.
     pub costs: Vec<u8>,
-    /// Changes of p and u that are not worth telling.
-    pub tolerance: f64,
-    /// Time from one update to the next.
-    pub every: Duration,
-    /// Time from one picture of the whole map for late joiners to the next.
-    pub whole_every: Duration,
-    /// Side of the grid from above, metres.
-    pub window_m: f64,
     /// Time from one save to the next; none where the map is saved at the end only.
     pub save_every: Option<Duration>,
 }
@@ -91,6 +84,8 @@ pub struct Node<'a> {
     grid_told: Option<(Instant, Duration)>,
     saved: Instant,
     unsaved: bool,
+    begun: Instant,
+    sharing: Option<Sharing>,
 }
 
 #[derive(Debug, Clone)]
@@ -109,7 +104,7 @@ impl<'a> Node<'a> {
             inputs,
             outlet,
             account: Account::default(),
-            picture: Picture::new([0.0; 3], options.tolerance),
+            picture: Picture::new([0.0; 3], inputs.parameters.values().tolerance),
             options,
             at: None,
             untold: Vec::new(),
@@ -119,13 +114,30 @@ impl<'a> Node<'a> {
             grid_told: None,
             saved: now,
             unsaved: false,
+            begun: now,
+            sharing: None,
         }
+    }
+
+    /// Shares the map with other robots.
+    pub fn share(&mut self, sharing: Sharing) {
+        self.sharing = Some(sharing);
+    }
+
+    /// The sharing, if the map is shared.
+    pub fn sharing(&mut self) -> Option<&mut Sharing> {
+        self.sharing.as_mut()
+    }
+
+    /// What the node is told while it runs.
+    fn values(&self) -> Values {
+        self.inputs.parameters.values()
     }
 
     /// One round: a scan if one is ready, then what is due. Returns whether there was a scan.
     pub fn step(&mut self, map: &mut dyn LiveMap, requests: &Receiver<Request>) -> bool {
         let ran = self.scan(map, false);
-        if self.told.elapsed() >= self.options.every {
+        if self.told.elapsed().as_secs_f64() >= 1.0 / self.values().rate {
             self.told = Instant::now();
             self.update(map);
         }
@@ -135,6 +147,9 @@ impl<'a> Node<'a> {
                 self.unsaved = map.save().is_err();
                 self.account.failed_saves += u64::from(self.unsaved);
             }
+        }
+        while let Some(question) = self.inputs.questions.take_if(|_| true) {
+            self.answer(map, &question);
         }
         while let Ok(request) = requests.try_recv() {
             let answer = self.obey(map, request.command);
@@ -151,15 +166,27 @@ impl<'a> Node<'a> {
         self.tell_whole();
     }
 
+    /// The end of sharing: tells what is left. Returns whether everybody has it.
+    pub fn part(&mut self, map: &mut dyn LiveMap) -> bool {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.hurry();
+        }
+        self.exchange(map);
+        self.sharing.as_ref().is_none_or(Sharing::told_all)
+    }
+
     fn obey(&mut self, map: &mut dyn LiveMap, command: Command) -> (bool, String) {
         let done = match command {
             Command::Save => map.save().inspect(|_| {
                 self.saved = Instant::now();
                 self.unsaved = false;
             }),
-            Command::Reset => map.reset().map(|()| {
+            Command::Reset => map.reset().and_then(|()| {
                 self.forget(map);
-                "the map is empty".to_string()
+                match &mut self.sharing {
+                    None => Ok("the map is empty".to_string()),
+                    Some(sharing) => sharing.emptied(map).map(|()| "only what others share is left".to_string()),
+                }
             }),
         };
         match done {
@@ -168,10 +195,22 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// Says what the map says of points.
+    fn answer(&mut self, map: &dyn LiveMap, question: &Question) {
+        let world_from_frame = {
+            let poses = self.inputs.poses();
+            if question.frame == poses.world() { Ok(Pose::IDENTITY) } else { poses.at(&question.frame, question.stamp) }
+        };
+        match world_from_frame {
+            Ok(pose) => self.outlet.send(Output::Answers, question.answer(map.mapper(), &pose)),
+            Err(_) => self.account.unanswered += 1,
+        }
+    }
+
     /// What was told is not so any more: late joiners get nothing of it.
     fn forget(&mut self, map: &mut dyn LiveMap) {
         map.changes();
-        self.picture = Picture::new(self.at.as_ref().map_or([0.0; 3], |at| at.origin), self.options.tolerance);
+        self.picture = Picture::new(self.at.as_ref().map_or([0.0; 3], |at| at.origin), self.values().tolerance);
         if let Some(at) = &self.at {
             for _ in 0..MOST_PIECES {
                 self.outlet.send(Output::Voxels, compose::map_points(at.stamp, &at.frame, &[]));
@@ -181,7 +220,7 @@ impl<'a> Node<'a> {
 
     /// Takes a scan if its pose is settled, or cannot be waited for.
     fn scan(&mut self, map: &mut dyn LiveMap, ending: bool) -> bool {
-        let (now, wait) = (self.inputs.clock.ticks(), self.options.wait.as_nanos() as u64);
+        let (now, wait) = (self.inputs.clock.ticks(), (self.values().wait * 1e9) as u64);
         let taken = self.inputs.scans.take_if(|scan| {
             // A clock that jumped back does not make a scan wait for ever.
             ending || now.abs_diff(scan.arrived) >= wait || self.inputs.poses().settled(scan)
@@ -210,6 +249,7 @@ impl<'a> Node<'a> {
             (pose, motion, poses.world().to_string())
         };
         let points = scan.points(pose, motion.as_ref(), &self.options.remap);
+        map.name_next_frame(stamp as f64 * 1e-9);
         let report = map.insert(&points.frame()).map_err(|error| (Left::Refused, error.to_string()))?;
         self.account.mapped += 1;
         self.account.points[0] += report.kept as u64;
@@ -239,19 +279,47 @@ impl<'a> Node<'a> {
         }
         let names = map.mapper().classes().names().iter().map(String::as_str);
         self.outlet.send(Output::LabelInfo, compose::label_info(stamp, &frame, names));
-        self.picture = Picture::new(origin, self.options.tolerance);
+        self.picture = Picture::new(origin, self.values().tolerance);
         self.at = Some(At { stamp, place, frame, origin });
+    }
+
+    /// What changed, with what others share; what we added is told to them.
+    fn exchange(&mut self, map: &mut dyn LiveMap) -> Changes {
+        let mut changes = map.changes();
+        let Some(sharing) = &mut self.sharing else { return changes };
+        let now = self.begun.elapsed();
+        sharing.changed(map.mapper(), &changes);
+        while let Some(message) = self.inputs.shared.take_if(|_| true) {
+            sharing.take(map, &message, now);
+            self.unsaved = true;
+        }
+        map.name_runs(sharing.runs());
+        let theirs = map.changes();
+        (changes.number, changes.everything) = (theirs.number, changes.everything || theirs.everything);
+        changes.blocks.extend(theirs.blocks);
+        for message in sharing.messages(map.mapper(), now) {
+            self.outlet.send(Output::Shared, compose::byte_array(&message));
+        }
+        // Who only listens has no place of its own: the map is looked at from where its first part is.
+        if self.at.is_none() && !map.mapper().is_empty() {
+            let first = map.mapper().primitives().next().map(|primitive| primitive.mean());
+            if let Some(Ok(pose)) = first.map(Pose::from_translation) {
+                let world = self.inputs.poses().world().to_string();
+                self.moved(self.inputs.clock.now(), &pose, world, map);
+            }
+        }
+        changes
     }
 
     /// Tells what changed.
     fn update(&mut self, map: &mut dyn LiveMap) {
-        let Some(at) = self.at.clone() else { return };
         if self.outlet.waiting() > BUSY {
             self.account.postponed += 1;
             return;
         }
         let begun = Instant::now();
-        let changes = map.changes();
+        let changes = self.exchange(map);
+        let Some(at) = self.at.clone() else { return };
         if !changes.is_empty() {
             let mapper = map.mapper();
             let points = self.picture.update(&mapper.live_blocks(&changes), mapper.classes(), map.is_rolling());
@@ -260,6 +328,7 @@ impl<'a> Node<'a> {
                 self.account.bytes += message.len() as u64;
                 self.outlet.send(Output::Updates, message);
             }
+            self.picture.set_tolerance(self.values().tolerance);
             self.picture.trim(16.0 * mapper.config().views.resolution, at.place);
             self.account.updates += 1;
             self.whole_pending = true;
@@ -269,7 +338,7 @@ impl<'a> Node<'a> {
         for arrived in self.untold.drain(..) {
             self.account.to_update.add(Duration::from_nanos(now.saturating_sub(arrived)));
         }
-        if self.whole_pending && self.whole_told.elapsed() >= self.options.whole_every {
+        if self.whole_pending && self.whole_told.elapsed().as_secs_f64() >= self.values().whole_every {
             self.tell_whole();
         }
         let affordable =
@@ -295,20 +364,24 @@ impl<'a> Node<'a> {
     /// What is around the sensor, from above.
     fn grid(&self, map: &dyn LiveMap, at: &At) -> Option<Vec<u8>> {
         let mapper = map.mapper();
-        let half = 0.5 * self.options.window_m;
+        let Values { window, region, .. } = self.values();
+        let half = 0.5 * window;
+        let [x, y, _] = at.place;
+        let [left, bottom, right, top] = region.unwrap_or([x - half, y - half, x + half, y + half]);
         let metre = |v: f64| v.floor() as i32;
-        let low = [0, 1].map(|i| metre(at.place[i] - half).saturating_sub(REACH_M));
-        let high = [0, 1].map(|i| metre(at.place[i] + half).saturating_add(REACH_M));
+        let low = [left, bottom].map(|v| metre(v).saturating_sub(REACH_M));
+        let high = [right, top].map(|v| metre(v).saturating_add(REACH_M));
         let seen = mapper.birds_eye_within(low, high).ok()?;
+        let sides = [right - left, top - bottom];
         let mut resolution = mapper.config().views.resolution;
-        while (self.options.window_m / resolution + 1.0).powi(2) > MOST_CELLS as f64 {
+        while sides.iter().map(|side| side / resolution + 1.0).product::<f64>() > MOST_CELLS as f64 {
             resolution *= 2.0;
         }
         let cells = seen.cells(resolution).ok()?;
         // A window that moves with the robot by whole cells: always of the same size, so that planners need not adapt.
-        let count = (self.options.window_m / resolution).round().max(1.0) as usize;
-        let first = |v: f64| (((v - half) / resolution).floor() + 0.5) * resolution;
-        let plane = Plane { resolution, low: [first(at.place[0]), first(at.place[1])], size: [count; 2] };
+        let size = sides.map(|side| (side / resolution).round().max(1.0) as usize);
+        let first = |v: f64| ((v / resolution).floor() + 0.5) * resolution;
+        let plane = Plane { resolution, low: [first(left), first(bottom)], size };
         let mut taken = vec![-1_i8; plane.cells()];
         for (center, belief) in cells.centers.iter().zip(cells.beliefs.iter()) {
             if let (Some(label), Some(cell)) = (belief.label(), plane.cell(*center)) {
@@ -330,7 +403,8 @@ impl<'a> Node<'a> {
         }
         (self.account.received, self.account.dropped) = self.inputs.scans.counts();
         let (waiting, voxels) = (self.inputs.scans.len(), self.picture.len());
-        let status = self.account.status(&self.options.name, waiting, map.mapper().len(), voxels);
+        let mut status = self.account.status(&self.options.name, waiting, map.mapper().len(), voxels);
+        status.values.extend(self.sharing.iter().flat_map(Sharing::values));
         self.outlet.send(Output::Diagnostics, compose::diagnostics(self.inputs.clock.now(), &[status]));
     }
 }

@@ -1,5 +1,10 @@
 //! What goes out, and to whom: a network, or a test.
 
+use e2bki_bag::{Schema, schemas};
+
+/// Topic on which robots share.
+pub const SHARED_TOPIC: &str = "/e2bki/share";
+
 /// What a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Output {
@@ -15,12 +20,24 @@ pub enum Output {
     Diagnostics,
     /// Where the map's own frame is (`TFMessage`); late joiners get it.
     FixedTransforms,
+    /// What this robot shares with others (`UInt8MultiArray`).
+    Shared,
+    /// What the map says of points that somebody asked about (`PointCloud2`).
+    Answers,
 }
 
 impl Output {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Updates, Self::Voxels, Self::Occupancy, Self::LabelInfo, Self::Diagnostics, Self::FixedTransforms];
+    pub const ALL: [Self; 8] = [
+        Self::Updates,
+        Self::Voxels,
+        Self::Occupancy,
+        Self::LabelInfo,
+        Self::Diagnostics,
+        Self::FixedTransforms,
+        Self::Shared,
+        Self::Answers,
+    ];
 
     /// Name of its topic, below a prefix such as `/map` where it belongs to the map.
     pub fn topic(self, prefix: &str) -> String {
@@ -31,24 +48,39 @@ impl Output {
             Self::LabelInfo => format!("{prefix}/label_info"),
             Self::Diagnostics => "/diagnostics".into(),
             Self::FixedTransforms => "/tf_static".into(),
+            Self::Shared => SHARED_TOPIC.into(),
+            Self::Answers => format!("{prefix}/answers"),
         }
     }
 
     /// Package and name of its type.
     pub fn kind(self) -> (&'static str, &'static str) {
         match self {
-            Self::Updates | Self::Voxels => ("sensor_msgs", "PointCloud2"),
+            Self::Updates | Self::Voxels | Self::Answers => ("sensor_msgs", "PointCloud2"),
             Self::Occupancy => ("nav_msgs", "OccupancyGrid"),
             Self::LabelInfo => ("vision_msgs", "LabelInfo"),
             Self::Diagnostics => ("diagnostic_msgs", "DiagnosticArray"),
             Self::FixedTransforms => ("tf2_msgs", "TFMessage"),
+            Self::Shared => ("std_msgs", "UInt8MultiArray"),
         }
+    }
+
+    /// The definition of its type, for those who cannot know it otherwise; none of what only robots read.
+    pub fn schema(self) -> Option<Schema> {
+        Some(match self {
+            Self::Updates | Self::Voxels | Self::Answers => schemas::POINT_CLOUD,
+            Self::Occupancy => schemas::OCCUPANCY_GRID,
+            Self::LabelInfo => schemas::LABEL_INFO,
+            Self::Diagnostics => schemas::DIAGNOSTICS,
+            Self::FixedTransforms => schemas::TRANSFORMS,
+            Self::Shared => return None,
+        })
     }
 
     /// How many of the last messages late joiners get; 0 for none.
     pub fn latched(self) -> usize {
         match self {
-            Self::Updates | Self::Diagnostics => 0,
+            Self::Updates | Self::Diagnostics | Self::Shared | Self::Answers => 0,
             Self::Voxels => crate::picture::MOST_PIECES,
             Self::Occupancy | Self::LabelInfo | Self::FixedTransforms => 1,
         }

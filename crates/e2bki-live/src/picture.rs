@@ -72,6 +72,11 @@ impl Picture {
         Some(MapPoint { place, color, class, p: belief.confidence(), u: belief.uncertainty() }.bytes())
     }
 
+    /// From now on changes of p and u up to this are not worth telling.
+    pub fn set_tolerance(&mut self, tolerance: f64) {
+        self.tolerance = tolerance as f32;
+    }
+
     /// Number of voxels.
     pub fn len(&self) -> usize {
         self.points

@@ -6,7 +6,6 @@ mod tests {
     use std::path::Path;
     use std::sync::Mutex;
     use std::sync::mpsc::{Receiver, sync_channel};
-    use std::time::Duration;
 
     use e2bki::{Config, Mapper, Pose, PrimitiveState};
     use e2bki_bag::messages::{Cloud, Number, TransformMessage};
@@ -14,7 +13,8 @@ mod tests {
     use e2bki_bag::{BagWriter, Schema, compose, schemas};
     use e2bki_data::{ClassTable, Dataset, OpenOptions};
     use e2bki_live::{
-        Clock, Command, Inputs, Kind, Left, LiveMap, MOST_BYTES, Node, NodeOptions, Outlet, Output, PoseSource, Request,
+        Clock, Command, Inputs, Kind, Left, LiveMap, MOST_BYTES, Node, NodeOptions, Outlet, Output, PoseSource,
+        Request, Values,
     };
 
     const S: u64 = 1_000_000_000;
@@ -86,17 +86,17 @@ mod tests {
         all
     }
 
+    /// Everything at once, and transforms are waited for.
+    fn eager() -> Values {
+        Values { rate: f64::INFINITY, tolerance: 0.0, whole_every: 0.0, window: 20.0, wait: 60.0, region: None }
+    }
+
     fn options() -> NodeOptions {
         NodeOptions {
             name: "e2bki".into(),
-            wait: Duration::from_secs(60),
             deskew: true,
             remap: ClassTable::open(CLASSES).unwrap().remap("classes").unwrap(),
             costs: vec![10; 7],
-            tolerance: 0.0,
-            every: Duration::ZERO,
-            whole_every: Duration::ZERO,
-            window_m: 20.0,
             save_every: None,
         }
     }
@@ -139,7 +139,7 @@ mod tests {
         let messages = drive(12);
         let folder = tempfile::tempdir().unwrap();
         let offline = recorded(&messages, &folder.path().join("drive.mcap"));
-        let inputs = Inputs::new(PoseSource::Tf("map".into()), 10, Clock::new(false));
+        let inputs = Inputs::new(PoseSource::Tf("map".into()), 10, Clock::new(false)).with(eager());
         let (outlet, mut map) = (Kept::default(), empty());
         let mut node = Node::new(&inputs, &outlet, options());
         for (kind, _, message) in &messages {
@@ -201,9 +201,10 @@ mod tests {
 
     #[test]
     fn scans_without_pose_or_labels_are_left_out_with_a_reason_and_late_transforms_are_counted() {
-        let inputs = Inputs::new(PoseSource::Tf("map".into()), 3, Clock::new(false));
+        let inputs =
+            Inputs::new(PoseSource::Tf("map".into()), 3, Clock::new(false)).with(Values { wait: 0.0, ..eager() });
         let (outlet, mut map) = (Kept::default(), empty());
-        let mut node = Node::new(&inputs, &outlet, NodeOptions { wait: Duration::ZERO, ..options() });
+        let mut node = Node::new(&inputs, &outlet, options());
         inputs.take(Kind::Cloud, &cloud(0, START));
         assert!(node.step(&mut map, &nobody()));
         let (count, reason) = &node.account.left[&Left::NoPose];
@@ -230,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_busy_network_puts_updates_off_and_loses_nothing() {
-        let inputs = Inputs::new(PoseSource::Tf("map".into()), 10, Clock::new(false));
+        let inputs = Inputs::new(PoseSource::Tf("map".into()), 10, Clock::new(false)).with(eager());
         let (busy, free, mut map) = (Kept { busy: 100, ..Kept::default() }, Kept::default(), empty());
         inputs.take(Kind::Transforms, &tf(START, "map", "lidar", 0.0, 0.0));
         inputs.take(Kind::Transforms, &tf(START + S, "map", "lidar", 0.0, 0.0));
@@ -255,5 +256,84 @@ mod tests {
         assert!(!answers.recv().unwrap().0, "there is no file");
         assert!(map.0.is_empty());
         assert_eq!(Cloud::read(Wire::Cdr, free.of(Output::Voxels).last().unwrap()).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn points_that_somebody_asks_about_are_answered_and_a_region_is_shown_where_it_is_said() {
+        let inputs = Inputs::new(PoseSource::Tf("map".into()), 10, Clock::new(false)).with(eager());
+        let (outlet, mut map) = (Kept::default(), empty());
+        inputs.parameters.set("region", &e2bki_live::Value::Numbers(vec![-4.0, -2.0, 6.0, 2.0])).unwrap();
+        let mut node = Node::new(&inputs, &outlet, options());
+        for (kind, _, message) in drive(3) {
+            inputs.take(kind, &message);
+        }
+        while node.step(&mut map, &nobody()) {}
+        // In the sensor's frame at the time of the first scan, in the map's, and in one that nobody knows.
+        let place = map.0.primitives().next().unwrap().mean();
+        let fields = [("x", Number::F32), ("y", Number::F32), ("z", Number::F32)];
+        let data: Vec<u8> = place.iter().flat_map(|v| (*v as f32).to_le_bytes()).collect();
+        for frame in ["map", "lidar", "moon"] {
+            inputs.take(Kind::Questions, &compose::cloud(START + 7_000_000, frame, &fields, 1, &data));
+        }
+        node.step(&mut map, &nobody());
+        let answers = outlet.of(Output::Answers);
+        let clouds: Vec<Cloud<'_>> = answers.iter().map(|m| Cloud::read(Wire::Cdr, m).unwrap()).collect();
+        assert_eq!(clouds.iter().map(|cloud| cloud.header.frame).collect::<Vec<_>>(), ["map", "lidar"]);
+        let class = clouds[0].column(clouds[0].field(&["class"]).unwrap()).next().unwrap();
+        let here = map.0.query(&[place.map(|v| f64::from(v as f32))]);
+        assert_eq!(Some(class as usize), here.iter().next().unwrap().label());
+        assert_eq!(node.account.unanswered, 1);
+        // The grid is that of the region, 10 m by 4 m.
+        let grids = outlet.of(Output::Occupancy);
+        let mut fields = Reader::new(Wire::Cdr, grids.last().unwrap()).unwrap();
+        for _ in 0..2 {
+            fields.u32().unwrap();
+        }
+        fields.text().unwrap();
+        let (_, _, side) = (fields.u32().unwrap(), fields.u32().unwrap(), f32::from_bits(fields.u32().unwrap()));
+        let size = [fields.u32().unwrap(), fields.u32().unwrap()].map(|n| (n as f32 * side).round());
+        assert_eq!(size, [10.0, 4.0]);
+    }
+
+    #[test]
+    fn two_nodes_that_share_have_the_map_of_both() {
+        let side = |name: &str| {
+            let inputs = Inputs::new(PoseSource::Tf("map".into()), 10, Clock::new(false)).with(eager());
+            let map = empty();
+            let sharing = e2bki_live::Sharing::new(name.into(), (true, true), &map.0, 1e9).unwrap();
+            (inputs, Kept::default(), map, sharing)
+        };
+        let (inputs_a, outlet_a, mut map_a, sharing_a) = side("a");
+        let (inputs_b, outlet_b, mut map_b, sharing_b) = side("b");
+        let (mut a, mut b) = (Node::new(&inputs_a, &outlet_a, options()), Node::new(&inputs_b, &outlet_b, options()));
+        a.share(sharing_a);
+        b.share(sharing_b);
+        let messages = drive(6);
+        for (number, (kind, _, message)) in messages.iter().enumerate() {
+            // One robot sees the first half of the drive, the other the second.
+            let half = if *kind == Kind::Cloud { Some(number < messages.len() / 2) } else { None };
+            for (inputs, takes) in [(&inputs_a, half != Some(false)), (&inputs_b, half != Some(true))] {
+                if takes {
+                    inputs.take(*kind, message);
+                }
+            }
+        }
+        let mut told = [0, 0];
+        for _ in 0..6 {
+            while a.step(&mut map_a, &nobody()) | b.step(&mut map_b, &nobody()) {}
+            for (number, (from, to)) in [(&outlet_a, &inputs_b), (&outlet_b, &inputs_a)].into_iter().enumerate() {
+                let sent = from.of(Output::Shared);
+                sent[told[number]..].iter().for_each(|message| to.take(Kind::Shared, message));
+                told[number] = sent.len();
+            }
+        }
+        a.finish(&mut map_a);
+        b.finish(&mut map_b);
+        let folder = tempfile::tempdir().unwrap();
+        let whole = recorded(&messages, &folder.path().join("drive.mcap"));
+        assert_eq!(states(&map_a.0), states(&whole));
+        assert_eq!(states(&map_b.0), states(&whole));
+        assert_eq!((map_a.0.frames(), map_b.0.frames()), (6, 6));
+        assert!(a.part(&mut map_a) || a.sharing().is_some_and(|sharing| sharing.traffic.failed == 0));
     }
 }

@@ -91,6 +91,7 @@ pub fn memory(report: &mut Report, map: &Mapper) {
     report.table(&[
         vec!["part".into(), "MB".into()],
         row("primitives", bytes.primitives),
+        row("derived from them", bytes.derived),
         row("index", bytes.index),
         row("voxels", bytes.voxels),
         row("all", bytes.total()),

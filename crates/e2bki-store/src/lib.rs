@@ -27,7 +27,6 @@ mod merge;
 mod model;
 mod rolling;
 mod submaps;
-mod transform;
 
 pub use atomic::{try_to_write, write_atomically};
 pub use contents::{content_hash, content_hash_of};
@@ -35,14 +34,14 @@ pub use disk::Output;
 pub use error::{Error, Result};
 pub use export::{Array, CostTable, ExportOptions, Format, export, heat, import_npz, save_npz};
 pub use file::{
-    Checked, Header, MapFile, Recovered, TileInfo, check, load, load_region, recover, save, save_under, save_with,
+    Checked, Header, MapFile, Recovered, TileInfo, bytes_of_states, check, load, load_region, recover, save,
+    save_under, save_with,
 };
 pub use folder::{Folder, Written, is_folder};
 pub use lock::WriteLock;
 pub use merge::{Input, MergeOptions, Merged, merge};
 pub use rolling::RollingMapper;
 pub use submaps::{Listed, list_submaps, load_with_submaps, submaps_folder};
-pub use transform::transformed;
 
 /// The version of the format that this program writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 1;

@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use e2bki::submaps::{Submap, SubmapRule, Trust};
+use e2bki::submaps::{Submap, SubmapRule, Trust, moved_states, moved_sums};
 use e2bki::{ClassSet, Config, Mapper, Pose, PrimitiveState};
 
 use crate::error::{Error, Result};
 use crate::file::{Header, MapFile, save_under};
 use crate::folder::open_any;
 use crate::submaps::has_submaps;
-use crate::transform::transformed;
 
 /// A map to merge.
 #[derive(Debug, Clone)]
@@ -62,7 +61,7 @@ pub fn merge(inputs: &[Input], options: &MergeOptions, out: impl AsRef<std::path
     let mut parts = inputs.iter().map(read).collect::<Result<Vec<Part>>>()?;
     parts.sort_by(|a, b| {
         let bits = |part: &Part| {
-            part.states.first().map(|state| transformed(state, &part.world_from_map).sums.mean().map(f64::to_bits))
+            part.states.first().map(|state| moved_sums(&state.sums, &part.world_from_map).mean().map(f64::to_bits))
         };
         let key = |part: &Part| (part.header.sources.clone(), part.states.len(), part.header.next_id, bits(part));
         key(a).cmp(&key(b))
@@ -132,10 +131,16 @@ fn without(part: &Part, classes: &ClassSet, config: &Config, trust: &[(String, f
         classes.names().iter().map(|name| names.iter().position(|other| other == name)).collect();
     let renamed = |state: &PrimitiveState| {
         let log_evidence = columns.iter().map(|column| column.map_or(0, |c| state.log_evidence[c])).collect();
-        PrimitiveState { log_evidence, ..transformed(state, &part.world_from_map) }
+        PrimitiveState { log_evidence, ..state.clone() }
     };
-    let states = part.states.iter().map(renamed).collect();
-    let Header { frames, next_id, .. } = part.header;
+    let Header { frames, mut next_id, .. } = part.header;
+    let mut states: Vec<PrimitiveState> =
+        part.states.iter().flat_map(|state| moved_states(&renamed(state), &part.world_from_map, config)).collect();
+    if states.len() > part.states.len() {
+        // Cut where it was moved: the pieces of a primitive cannot all have its number.
+        states.iter_mut().zip(0..).for_each(|(state, id)| state.id = id);
+        next_id = next_id.max(states.len() as u64);
+    }
     let named = Error::contents(&part.path);
     let mut map = Mapper::restore(classes.clone(), config.clone(), frames, next_id, states).map_err(&named)?;
     match part.header.free_space().transpose()? {

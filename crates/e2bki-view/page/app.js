@@ -8,7 +8,7 @@ import { $, css, element, number, showBeliefs } from "/panel.js";
 import { pick as pickFrom } from "/pick.js";
 import { counted, quantiles } from "/count.js";
 import { MapView, decode } from "/tiles.js";
-import { TILE, UNDER_WAY, middle } from "/order.js";
+import { UNDER_WAY, middle, start } from "/order.js";
 import { plain } from "/shaders.js";
 import { Pace } from "/pace.js";
 
@@ -36,7 +36,7 @@ const line = connect({
   text(message) {
     if (message.kind === "hello") hello(message);
     else if (message.kind === "changed") changes(state.maps[message.map], message);
-    else if (message.kind === "missing") { state.maps[message.map].missing(message.tile, message.what); state.recount = true; }
+    else if (message.kind === "missing") { state.maps[message.map].missing(message.tile, message.what, message.level); state.recount = true; }
     else if (message.kind === "live") live(message);
     else if (message.kind === "answer") answer(message);
     else if (message.kind === "error") $("state").textContent = message.what;
@@ -97,37 +97,23 @@ function begin(message) {
     return name;
   }));
   if (!sameView) home();
-  pace?.begin(things());
   legend();
   want();
+  pace?.begin(things());
 }
 
 function grid() {
   const lines = new GridHelper(640, 20);
   lines.material = plain(0x262c33);
   lines.rotation.x = Math.PI / 2;
-  const low = state.maps.flatMap((map) => map.about.tiles).map((t) => t[4]);
-  lines.position.z = low.length ? Math.min(...low) - state.maps[0].origin[2] - 0.5 : -3;
+  const low = state.maps.flatMap((map) => map.about.tiles).reduce((least, t) => Math.min(least, t[4]), Infinity);
+  lines.position.z = low < Infinity ? low - state.maps[0].origin[2] - 0.5 : -3;
   return lines;
 }
 
-/// Starts where something is: at the way of the sensor, else in the middle of the nearest tile to the middle.
 function home() {
-  const tiles = state.maps.flatMap((map) => [...map.known.values()]).filter((t) => t.count);
-  const origin = state.maps[0].origin;
-  const way = state.maps[0].trajectory;
-  let center = new Vector3(0, 0, 0), reach = 60;
-  if (tiles.length) {
-    const far = (t) => Math.hypot((t.x + 0.5) * TILE - origin[0], (t.y + 0.5) * TILE - origin[1]);
-    const heavy = Math.max(...tiles.map((t) => t.count)) / 4;
-    const best = tiles.filter((t) => t.count >= heavy).reduce((a, b) => (far(b) < far(a) ? b : a));
-    center.set((best.x + 0.5) * TILE - origin[0], (best.y + 0.5) * TILE - origin[1], best.low + 1.5 - origin[2]);
-    const spread = tiles.filter((t) => t.count >= heavy);
-    const wide = (get) => Math.max(...spread.map(get)) - Math.min(...spread.map(get)) + TILE;
-    reach = Math.min(70, Math.max(25, 0.9 * Math.max(wide((t) => t.x * TILE), wide((t) => t.y * TILE))));
-  }
-  if (way.length) center.set(...way[Math.floor(way.length / 2)].map((v, i) => v - origin[i]));
-  cameras.home(center, reach);
+  const { center, reach } = start(state.maps);
+  cameras.home(new Vector3(...center), reach);
   state.dirty = true;
 }
 
@@ -192,7 +178,7 @@ function count() {
   let shown = 0, all = 0;
   for (const map of state.maps) {
     const names = map.about.classes.map((c) => c.name), visible = names.map((name) => !state.hidden.has(name));
-    for (const tile of map.loaded[map.layer(state.what)].values()) {
+    for (const tile of map.drawn(map.layer(state.what))) {
       const of = counted(tile, visible, shared, stamp);
       shown += of.shown;
       all += tile.count;
@@ -207,7 +193,7 @@ function count() {
   }
   const sum = (of) => state.maps.reduce((n, map) => n + of(map, map.layer(state.what)), 0);
   const done = here();
-  const tiles = sum((map, what) => map.tiles(what).size), have = sum((map, what) => map.loaded[what].size);
+  const tiles = sum((map, what) => map.listed(what).length), have = sum((map, what) => Math.min(map.loaded[what].size, map.listed(what).length));
   const layers = new Set(state.maps.map((map) => NAMES[map.layer(state.what)])), name = [...layers].join(" and ");
   $("counts").textContent = `${number(shown)} of ${number(all)} ${name} shown` + (done ? "" : ` · tile ${have} of ${tiles}`);
   Object.assign(state, { shown, all });
@@ -308,11 +294,19 @@ function ask(at) {
 /// Asks for what is missing, shared between the maps.
 function want() {
   const most = Math.floor(UNDER_WAY / state.maps.length);
+  look();
   for (const map of state.maps) map.want(map.layer(state.what), cameras.target, most, line.send);
 }
 
-/// How many things the maps hold.
-const things = () => state.maps.flatMap((map) => [...map.tiles(map.layer(state.what)).values()]).reduce((sum, tile) => sum + tile.count, 0);
+/// Tells maps with levels of detail where one looks from.
+function look() {
+  const { clientWidth: width, clientHeight: height } = $("stage"), pixels = cameras.pixels(height), half = [width, height].map((v) => v / pixels / 2);
+  const lens = { eye: cameras.active.position.toArray(), target: cameras.target.toArray(), top: cameras.top, pixels, half };
+  for (const map of state.maps) map.look(map.layer(state.what), lens);
+}
+
+/// How many things the maps hold that are to be seen.
+const things = () => state.maps.flatMap((map) => map.listed(map.layer(state.what))).reduce((sum, tile) => sum + tile.count, 0);
 
 // --- drawing ----------------------------------------------------------------------------------------------------------
 function draw(budget = state.budget) {
@@ -324,7 +318,9 @@ function draw(budget = state.budget) {
   shared.pixels.value = cameras.pixels(height) * renderer.getPixelRatio();
   const eye = cameras.active.position;
   state.used = 0;
+  look();
   state.maps.forEach((map, i) => {
+    if (map.levels) state.recount = true;   // what is drawn depends on where one looks from
     state.used += map.detail(map.layer(state.what), eye, cameras.top, budget / count);
     // The mark of the place that was asked about is the same size at any distance.
     const near = cameras.top ? 1 : markers[i].position.distanceTo(eye);

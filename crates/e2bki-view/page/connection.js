@@ -35,7 +35,8 @@ function send(request) {
 function early(hello) {
   const [x, y] = middle(hello.maps), each = Math.floor(UNDER_WAY / hello.maps.length);
   hello.maps.forEach((about, map) => {
-    const tiles = about.primitives ? nearest(about.tiles.map(([x, y]) => ({ x, y })), x, y).slice(0, each) : [];
+    // What of a city is wanted depends on where one looks from.
+    const tiles = about.primitives && !about.levels ? nearest(about.tiles.map(([x, y]) => ({ x, y })), x, y).slice(0, each) : [];
     about.asked = tiles.filter((t) => send({ kind: "tile", map, what: "primitives", tile: [t.x, t.y] }));
   });
   return hello;

@@ -11,7 +11,7 @@ export function sketch(canvas, maps, camera, what, pixels) {
   camera.updateMatrixWorld();
   const seen = new Matrix4().multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse);
   maps.forEach((map, i) => {
-    for (const tile of map.loaded[map.layer(what)].values()) dots(sheet, map, tile, seen, i * part, part, pixels);
+    for (const tile of map.drawn(map.layer(what))) dots(sheet, map, tile, seen, i * part, part, pixels);
   });
   pen.putImageData(picture, 0, 0);
 }
@@ -26,7 +26,7 @@ function dots({ colors, depth, width, height }, map, tile, seen, left, part, pix
     const x = tile.place[3 * i] + ox, y = tile.place[3 * i + 1] + oy, z = tile.place[3 * i + 2] + oz;
     const far = c * x + f * y + k * z + n;
     if (far < 0.1) continue;
-    const wide = tile.size ? tile.size[3 * i + 1] + tile.size[3 * i + 2] : map.about.resolution;
+    const wide = tile.size ? tile.size[3 * i + 1] + tile.size[3 * i + 2] : map.about.resolution * 2 ** tile.level;
     const half = Math.min(16, Math.max(0.75, (0.4 * wide * pixels) / far)), nearness = 1 / far;
     const u = left + (0.5 + (0.5 * (a * x + d * y + g * z + l)) / far) * part, v = (0.5 - (0.5 * (b * x + e * y + h * z + m)) / far) * height;
     const right = Math.min(left + part, Math.round(u + half)), bottom = Math.min(height, Math.round(v + half));

@@ -2,6 +2,7 @@
 import { BoxGeometry, DataTexture, FloatType, IcosahedronGeometry, InstancedBufferAttribute, InstancedBufferGeometry, Line, BufferAttribute, BufferGeometry, Mesh, NearestFilter, Points, RGBAFormat, Scene, Sphere, Vector2, Vector3 } from "/three.js";
 import { materials, plain } from "/shaders.js";
 import { Footprint } from "/footprint.js";
+import { Levels, key } from "/levels.js";
 import { nearest } from "/order.js";
 import { ribbon } from "/way.js";
 import { visible } from "/panel.js";
@@ -39,7 +40,7 @@ export function decode(buffer) {
   let at = 64;
   const array = (Type, per) => { const part = new Type(buffer, at, per * count); at += part.byteLength; return part; };
   const tile = {
-    map: view.getUint8(4), what, count, x: view.getInt32(8, true), y: view.getInt32(12, true), version: view.getUint32(16, true),
+    map: view.getUint8(4), what, count, level: view.getUint8(6), x: view.getInt32(8, true), y: view.getInt32(12, true), version: view.getUint32(16, true),
     origin: [24, 32, 40].map((i) => view.getFloat64(i, true)), side: view.getFloat32(48, true), place: array(Float32Array, 3),
   };
   if (what === "primitives") { tile.size = array(Float32Array, 3); tile.turn = array(Int16Array, 4); }
@@ -67,7 +68,8 @@ export class MapView {
     this.texture = new DataTexture(this.palette, about.classes.length, 1, RGBAFormat, FloatType);
     this.texture.minFilter = this.texture.magFilter = NearestFilter;
     this.uniforms = { ...shared, classes: { value: this.texture }, side: { value: about.resolution }, cell: { value: about.robot?.cell ?? 0.2 } };
-    this.materials = materials(this.uniforms);
+    // Voxels of a coarser level are larger.
+    this.materials = Array.from({ length: 1 + (about.levels ?? 0) }, (_, level) => materials({ ...this.uniforms, side: { value: about.resolution * 2 ** level } }));
     this.path = new Line(new BufferGeometry(), plain(0xffffff));
     this.path.frustumCulled = false;
     this.footprint = new Footprint(about.robot);
@@ -80,9 +82,10 @@ export class MapView {
   describe(about) {
     this.about = { ...about, classes: about.classes.map((c) => ({ ...c, color: visible(c.color) })) };
     this.asked.clear();
-    about.asked?.forEach((t) => this.asked.set(`primitives ${t.x},${t.y}`, true));
+    about.asked?.forEach((t) => this.asked.set(`primitives ${key(t)}`, true));
     delete about.asked;
     about.tiles.forEach((entry) => this.changed(entry));
+    this.levels = about.levels ? new Levels(this.known, about.levels) : null;
     about.points.forEach((entry) => this.changed(entry, "points"));
     this.trajectory = about.trajectory.slice();
     this.drawPath();
@@ -96,7 +99,28 @@ export class MapView {
 
   tiles(what) { return what === "points" ? this.scanned : this.known; }
 
-  changed([x, y, version, count, low, high], what) { this.tiles(what).set(`${x},${y}`, { x, y, version, count, low, high }); }
+  changed([x, y, version, count, low, high, level = 0], what) {
+    const tile = { x, y, level, version, count, low, high };
+    this.tiles(what).set(key(tile), tile);
+  }
+
+  /// The levels of detail of a layer, if it has any.
+  leveled(what) { return what === "points" ? null : this.levels; }
+
+  /// The tiles of a layer that are to be here: all of them, or those that are wanted from where one looks.
+  listed(what) { return this.leveled(what)?.wanted ?? [...this.tiles(what).values()]; }
+
+  /// The loaded tiles of a layer that are drawn.
+  drawn(what) { return this.leveled(what)?.drawn(this.loaded[what]) ?? [...this.loaded[what].values()]; }
+
+  /// Follows where one looks from, and gives back what is too far out of sight.
+  look(what, lens) {
+    const levels = this.leveled(what);
+    if (!levels) return;
+    levels.look({ ...lens, eye: lens.eye.map((v, i) => v + this.origin[i]), target: lens.target.map((v, i) => v + this.origin[i]) });
+    for (const tile of levels.drawn(this.loaded[what])) tile.round = levels.round;
+    for (const name of levels.spare(this.loaded[what])) { this.drop(this.loaded[what].get(name)); this.loaded[what].delete(name); }
+  }
 
   moved(place) { this.trajectory.push(place); this.drawPath(); }
 
@@ -115,27 +139,26 @@ export class MapView {
   /// Asks for the nearest tiles that are missing or out of date, so that no more than `most` are under way.
   want(what, target, most, send) {
     if (this.asked.size >= most) return;
-    const missing = [];
-    for (const [key, t] of this.tiles(what)) {
-      if (this.loaded[what].get(key)?.version !== t.version && !this.asked.has(`${what} ${key}`)) missing.push(t);
-    }
-    for (const t of nearest(missing, this.origin[0] + target.x, this.origin[1] + target.y).slice(0, most - this.asked.size)) {
-      if (send({ kind: "tile", map: this.index, what, tile: [t.x, t.y] })) this.asked.set(`${what} ${t.x},${t.y}`, true);
+    const missing = this.listed(what).filter((t) => this.loaded[what].get(key(t))?.version !== t.version && !this.asked.has(`${what} ${key(t)}`));
+    const ordered = this.leveled(what) ? missing : nearest(missing, this.origin[0] + target.x, this.origin[1] + target.y);
+    for (const t of ordered.slice(0, most - this.asked.size)) {
+      const { x, y, level } = t, finer = level ? { level } : {};
+      if (send({ kind: "tile", map: this.index, what, tile: [x, y], ...finer })) this.asked.set(`${what} ${key(t)}`, true);
     }
   }
 
-  complete(what) { return [...this.tiles(what)].every(([key, t]) => this.loaded[what].get(key)?.version === t.version); }
+  complete(what) { return this.listed(what).every((t) => this.loaded[what].get(key(t))?.version === t.version); }
 
-  missing(tile, what) {
-    const key = tile.join(",");
-    this.asked.delete(`${what} ${key}`);
-    this.tiles(what).delete(key);
+  missing([x, y], what, level) {
+    const name = key({ level, x, y });
+    this.asked.delete(`${what} ${name}`);
+    this.tiles(what).delete(name);
   }
 
   /// Takes a tile over; the old one of the same place goes.
   take(tile) {
-    const key = `${tile.x},${tile.y}`, old = this.loaded[tile.what].get(key);
-    this.asked.delete(`${tile.what} ${key}`);
+    const name = key(tile), old = this.loaded[tile.what].get(name);
+    this.asked.delete(`${tile.what} ${name}`);
     if (old) this.drop(old);
     const shapes = { primitives: ["fine", "plain", "point"], voxels: ["box", "point"], points: ["point"], costs: ["sheet", "point"] }[tile.what];
     tile.levels = {};
@@ -152,7 +175,7 @@ export class MapView {
       for (const name of ["position", "normal"]) if (base[name]) geometry.setAttribute(name, base[name]);
       for (const name in attributes) geometry.setAttribute(name, attributes[name]);
       geometry.boundingSphere = tile.ball;
-      const material = this.materials[tile.what][points ? "point" : "body"];
+      const material = this.materials[tile.level][tile.what][points ? "point" : "body"];
       const body = points ? new Points(geometry, material) : new Mesh(geometry, material);
       body.position.set(...tile.origin.map((v, i) => v - this.origin[i]));
       body.visible = false;
@@ -160,7 +183,7 @@ export class MapView {
       tile.levels[shape] = body;
       this.scene.add(body);
     }
-    this.loaded[tile.what].set(key, tile);
+    this.loaded[tile.what].set(name, tile);
     if (tile.what === "costs") this.footprint.place(this);
   }
 
@@ -171,7 +194,7 @@ export class MapView {
   /// Gives everything back that the graphics card holds of it.
   dispose() {
     for (const layer of Object.values(this.loaded)) layer.forEach((tile) => this.drop(tile));
-    for (const kinds of Object.values(this.materials)) Object.values(kinds).forEach((material) => material.dispose());
+    for (const level of this.materials) for (const kinds of Object.values(level)) Object.values(kinds).forEach((material) => material.dispose());
     this.texture.dispose();
     this.path.geometry.dispose();
     this.footprint.dispose();
@@ -183,19 +206,20 @@ export class MapView {
   detail(what, eye, top, budget) {
     this.footprint.lines.visible = what === "costs" && this.footprint.known;
     for (const other of LAYERS) if (other !== what) for (const tile of this.loaded[other].values()) for (const body of Object.values(tile.levels)) body.visible = false;
-    const near = [...this.loaded[what].values()].filter((tile) => tile.count);
+    const near = this.drawn(what).filter((tile) => tile.count);
+    if (this.leveled(what)) for (const tile of this.loaded[what].values()) for (const body of Object.values(tile.levels)) body.visible = false;
     for (const tile of near) {
       const any = Object.values(tile.levels)[0].position;
       tile.far = top ? 0 : Math.max(0, tile.ball.center.clone().add(any).distanceTo(eye) - tile.ball.radius);
     }
     near.sort((a, b) => a.far - b.far);
     // Far points in full would be drawn on top of each other: a fair sample of them does.
-    const sampled = (tile) => Math.min(1, Math.max(0.1, 400 / Math.max(tile.far, 1)));
+    const sampled = (tile) => Math.min(1, Math.max(0.1, (400 * 2 ** tile.level) / Math.max(tile.far, 1)));
     const all = near.reduce((sum, tile) => sum + sampled(tile) * tile.count, 0), scale = Math.min(1, Math.max(0.05, budget / all));
     let left = Math.max(0, budget - scale * all), used = scale * all;
     for (const tile of near) {
       const more = (shape) => CORNERS[shape] * tile.count - scale * sampled(tile) * tile.count;
-      const [shape] = REACH[what].find(([shape, reach]) => shape !== "point" && tile.far <= reach && more(shape) <= left) ?? ["point"];
+      const [shape] = REACH[what].find(([shape, reach]) => shape !== "point" && tile.far <= reach * 2 ** tile.level && more(shape) <= left) ?? ["point"];
       for (const name in tile.levels) tile.levels[name].visible = name === shape;
       const { geometry } = tile.levels[shape];
       if (shape === "point") geometry.setDrawRange(0, Math.ceil(tile.count * scale * sampled(tile)));

@@ -12,6 +12,7 @@ pub(crate) fn find(path: &str) -> Option<(&'static str, &'static str)> {
         "/context.js" => (SCRIPT, include_str!("../page/context.js")),
         "/count.js" => (SCRIPT, include_str!("../page/count.js")),
         "/footprint.js" => (SCRIPT, include_str!("../page/footprint.js")),
+        "/levels.js" => (SCRIPT, include_str!("../page/levels.js")),
         "/order.js" => (SCRIPT, include_str!("../page/order.js")),
         "/pace.js" => (SCRIPT, include_str!("../page/pace.js")),
         "/panel.js" => (SCRIPT, include_str!("../page/panel.js")),

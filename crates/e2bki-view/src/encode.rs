@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::instance::instances;
 use crate::points::ScanPoint;
-use crate::tile::Tile;
+use crate::tile::Square;
 
 /// First bytes of every tile message; the last is the version of the format.
 const MAGIC: &[u8; 4] = b"E2T1";
@@ -27,11 +27,11 @@ pub enum Layer {
     Costs = 3,
 }
 
-/// Map, tile and version, for the header.
+/// Map, tile, its level and version, for the header.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Address {
     pub(crate) map: u8,
-    pub(crate) tile: Tile,
+    pub(crate) square: Square,
     pub(crate) version: u32,
 }
 
@@ -49,10 +49,10 @@ struct Columns {
 
 /// The primitives whose mean is in the tile. `map` must hold all that reach into it; ids are measured against `next_id`.
 pub(crate) fn primitives(map: &Mapper, heights: [f64; 2], next_id: u64, at: Address) -> Vec<u8> {
-    let mut instances = instances(map, at.tile, heights);
+    let mut instances = instances(map, at.square, heights);
     // Shuffled, so that any prefix is a fair sample: the page draws only a part of distant tiles (level of detail).
     instances.sort_by_key(|instance| mixed(instance.id));
-    let origin = origin(at.tile, heights);
+    let origin = origin(at.square, heights);
     let mut columns = Columns::default();
     for instance in &instances {
         columns.places.push(relative(instance.center, origin));
@@ -68,9 +68,9 @@ pub(crate) fn primitives(map: &Mapper, heights: [f64; 2], next_id: u64, at: Addr
 
 /// The voxels whose centre is in the tile, out of those listed.
 pub(crate) fn voxels(voxels: &Voxels, listed: &[u32], heights: [f64; 2], at: Address) -> Vec<u8> {
-    let origin = origin(at.tile, heights);
+    let origin = origin(at.square, heights);
     let mut order: Vec<usize> =
-        listed.iter().map(|i| *i as usize).filter(|i| at.tile.holds(voxels.centers[*i])).collect();
+        listed.iter().map(|i| *i as usize).filter(|i| at.square.holds(voxels.centers[*i])).collect();
     order.sort_by_key(|i| mixed(*i as u64));
     let mut columns = Columns::default();
     for i in order {
@@ -86,7 +86,7 @@ pub(crate) fn voxels(voxels: &Voxels, listed: &[u32], heights: [f64; 2], at: Add
 /// Points with the class given by their frame and the map's belief at their position; age is that of the frame.
 pub(crate) fn points(seen: &[(ScanPoint, [f64; 3])], beliefs: &Beliefs, frames: u32, at: Address) -> Vec<u8> {
     let low = seen.iter().map(|(_, place)| place[2]).fold(f64::INFINITY, f64::min);
-    let origin = origin(at.tile, [low, low]);
+    let origin = origin(at.square, [low, low]);
     let mut order: Vec<usize> = (0..seen.len()).collect();
     order.sort_by_key(|i| mixed(*i as u64));
     let mut columns = Columns::default();
@@ -113,7 +113,7 @@ pub(crate) struct CostCell {
 
 /// Cells of the ground; the fourth value is the cost instead of the variance.
 pub(crate) fn costs(mut cells: Vec<CostCell>, side: f64, heights: [f64; 2], at: Address) -> Vec<u8> {
-    let origin = origin(at.tile, heights);
+    let origin = origin(at.square, heights);
     let mut order: Vec<usize> = (0..cells.len()).collect();
     order.sort_by_key(|i| mixed(*i as u64));
     cells = order.into_iter().map(|i| cells[i]).collect();
@@ -131,8 +131,8 @@ impl Columns {
     fn bytes(&self, what: Layer, at: Address, origin: [f64; 3], side: f64) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.places.len() * 44);
         out.extend(MAGIC);
-        out.extend([at.map, what as u8, 0, 0]);
-        at.tile.0.iter().for_each(|v| out.extend(v.to_le_bytes()));
+        out.extend([at.map, what as u8, at.square.level, 0]);
+        at.square.tile.0.iter().for_each(|v| out.extend(v.to_le_bytes()));
         out.extend(at.version.to_le_bytes());
         out.extend((self.places.len() as u32).to_le_bytes());
         origin.iter().for_each(|v| out.extend(v.to_le_bytes()));
@@ -146,8 +146,8 @@ impl Columns {
     }
 }
 
-fn origin(tile: Tile, heights: [f64; 2]) -> [f64; 3] {
-    let ([x, y, z], _) = tile.bounds(heights);
+fn origin(square: Square, heights: [f64; 2]) -> [f64; 3] {
+    let ([x, y, z], _) = square.bounds(heights);
     [x, y, if z.is_finite() { z.floor() } else { 0.0 }]
 }
 

@@ -29,6 +29,9 @@ pub enum Error {
         /// The encoder's error.
         source: image::ImageError,
     },
+    /// A tile of a city could not be read.
+    #[error("{0}")]
+    City(String),
     /// An error of the map.
     #[error(transparent)]
     Map(#[from] e2bki::Error),

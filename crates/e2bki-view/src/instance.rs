@@ -2,7 +2,7 @@
 
 use e2bki::{Belief, Mapper, Primitive};
 
-use crate::tile::Tile;
+use crate::tile::Square;
 
 /// Scale of the drawn half axes: about two standard deviations, at which surfaces close.
 const GROW: f64 = 2.6;
@@ -27,10 +27,10 @@ pub struct Instance {
 }
 
 /// The primitives whose mean is in a tile. `map` must hold all that reach into it.
-pub(crate) fn instances(map: &Mapper, tile: Tile, heights: [f64; 2]) -> Vec<Instance> {
-    let (low, high) = tile.bounds(heights);
+pub(crate) fn instances(map: &Mapper, square: Square, heights: [f64; 2]) -> Vec<Instance> {
+    let (low, high) = square.bounds(heights);
     let mut chosen = map.primitives_reaching(low, high);
-    chosen.retain(|p| tile.holds(p.mean()));
+    chosen.retain(|p| square.holds(p.mean()));
     let means: Vec<[f64; 3]> = chosen.iter().map(Primitive::mean).collect();
     let beliefs = map.query(&means);
     let instance = |(p, belief): (&Primitive<'_>, Belief)| {

@@ -4,6 +4,7 @@
 //! - [`Scenes`] holds the maps; [`Server`] shows them on a local page (HTTP for the page, a WebSocket for the rest).
 //! - [`Publisher`] streams a map while it is built: what does not fit is dropped and counted, the mapper never waits. A
 //!   [`Subscriber`] gets the same stream.
+//! - [`Foxglove`] gives messages of a running robot to Foxglove.
 //!
 //! The server reads no files: the page is part of the program, and a request can only name its parts.
 
@@ -15,6 +16,7 @@ mod costs;
 mod dirty;
 mod encode;
 mod error;
+mod foxglove;
 mod guard;
 mod instance;
 mod live;
@@ -25,17 +27,19 @@ mod scene;
 mod scenes;
 mod server;
 mod session;
+mod snapshots;
 mod tile;
 mod untrusted;
 
 pub use answer::answer;
 pub use encode::Layer;
 pub use error::{Error, Result};
+pub use foxglove::{Foxglove, FoxgloveTopic};
 pub use instance::Instance;
 pub use live::{LiveStats, Publisher, Subscriber};
 pub use points::RawPoints;
 pub use report::{Bar, Legend, Report};
-pub use scene::Scene;
+pub use scene::{CityEntry, CitySource, CityTile, Scene};
 pub use scenes::Scenes;
 pub use server::{ServeOptions, Server};
 pub use tile::Tile;

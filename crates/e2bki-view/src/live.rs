@@ -13,8 +13,9 @@ use crate::dirty::DirtyTiles;
 use crate::error::{Error, Result};
 use crate::instance::Instance;
 use crate::points::{OF_LIVE_FRAME, sample};
-use crate::scene::{Snapshot, counters_in, states_in};
+use crate::scene::{counters_in, states_in};
 use crate::scenes::Scenes;
+use crate::snapshots::Snapshot;
 use crate::tile::Tile;
 
 /// Capacity of the channel.

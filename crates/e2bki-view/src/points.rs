@@ -13,6 +13,8 @@ const OF_FRAME: usize = 20_000;
 pub(crate) const OF_LIVE_FRAME: usize = 5_000;
 /// Most points of all frames; beyond, every second one goes, and of later frames fewer are kept.
 const OF_ALL: usize = 4_000_000;
+/// The same of a running mapper, whose memory they take.
+const OF_LIVE_FRAMES: usize = 1_000_000;
 
 /// A point of a scan.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,11 +42,13 @@ struct TilePoints {
 }
 
 /// Points of frames, to be shown beside a map.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct RawPoints {
     tiles: BTreeMap<Tile, TilePoints>,
     frames: u32,
     total: usize,
+    /// Most points at a time.
+    most: usize,
     /// How often the points were halved.
     halvings: u32,
 }
@@ -81,7 +85,18 @@ fn label(semantics: &Semantics<'_>, point: usize, points: usize) -> Option<u16> 
     best.and_then(|(class, _)| u16::try_from(class).ok())
 }
 
+impl Default for RawPoints {
+    fn default() -> Self {
+        Self { tiles: BTreeMap::new(), frames: 0, total: 0, most: OF_ALL, halvings: 0 }
+    }
+}
+
 impl RawPoints {
+    /// Those of a running mapper.
+    pub(crate) fn live() -> Self {
+        Self { most: OF_LIVE_FRAMES, ..Self::default() }
+    }
+
     /// Adds the points of a frame.
     pub fn add(&mut self, frame: &Frame<'_>) {
         self.take(sample(frame, OF_FRAME));
@@ -105,7 +120,7 @@ impl RawPoints {
             changed.insert(tile);
         }
         self.frames += 1;
-        if self.total > OF_ALL {
+        if self.total > self.most {
             self.halve();
             changed.extend(self.tiles.keys());
         }
@@ -125,6 +140,7 @@ impl RawPoints {
                 odd = !odd;
                 odd
             });
+            heap.points.shrink_to_fit();
         }
         self.total = self.tiles.values().map(|heap| heap.points.len()).sum();
     }

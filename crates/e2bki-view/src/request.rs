@@ -19,6 +19,9 @@ pub(crate) enum Request {
         what: Layer,
         /// Which tile.
         tile: [i32; 2],
+        /// Its level of detail; 0 is the finest.
+        #[serde(default)]
+        level: u8,
     },
     /// The belief at a position.
     Query {
@@ -51,7 +54,7 @@ mod tests {
     #[test]
     fn only_known_requests_are_read() {
         let tile = r#"{"kind":"tile","map":0,"what":"voxels","tile":[-3,4]}"#;
-        assert_eq!(Request::read(tile), Ok(Request::Tile { map: 0, what: Layer::Voxels, tile: [-3, 4] }));
+        assert_eq!(Request::read(tile), Ok(Request::Tile { map: 0, what: Layer::Voxels, tile: [-3, 4], level: 0 }));
         for bad in [
             "",
             "null",
@@ -60,6 +63,7 @@ mod tests {
             r#"{"kind":"tile","map":-1,"what":"voxels","tile":[0,0]}"#,
             r#"{"kind":"tile","map":0,"what":"voxels","tile":[0,99999999999]}"#,
             r#"{"kind":"tile","map":0,"what":"voxels","tile":[0,0],"more":1}"#,
+            r#"{"kind":"tile","map":0,"what":"voxels","tile":[0,0],"level":256}"#,
             r#"{"kind":"query","id":1,"map":0,"at":[0,0,1e300]}"#,
             r#"{"kind":"query","id":1,"map":0,"at":[0,0,null]}"#,
         ] {

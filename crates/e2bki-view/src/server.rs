@@ -122,7 +122,7 @@ impl Drop for Server {
     }
 }
 
-fn bind(options: &ServeOptions) -> Result<TcpListener> {
+pub(crate) fn bind(options: &ServeOptions) -> Result<TcpListener> {
     let first = options.port;
     let last = if first == 0 { 0 } else { first.saturating_add(MORE_PORTS) };
     let mut ports = first..=last;

@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use crate::request::Request;
 use crate::scenes::Scenes;
-use crate::tile::Tile;
+use crate::tile::{Square, Tile};
 
 /// Maximum number of pending requests of a client. One that sends more is disconnected.
 const MAX_PENDING: usize = 64;
@@ -100,10 +100,11 @@ fn reply(request: &Request, show: &Scenes) -> Message {
     };
     let Some(scene) = show.scene(map) else { return error_message(&format!("there is no map {map}")) };
     match request {
-        Request::Tile { what, tile, .. } => match scene.pack(map as u8, Tile(*tile), *what) {
+        Request::Tile { what, tile, level, .. } => match scene.pack(map as u8, square(*level, *tile), *what) {
             Ok(Some(bytes)) => Message::Binary(bytes),
             Ok(None) => {
-                Message::Text(json!({"kind": "missing", "map": map, "what": what, "tile": tile}).to_string().into())
+                let missing = json!({"kind": "missing", "map": map, "what": what, "tile": tile, "level": level});
+                Message::Text(missing.to_string().into())
             }
             Err(error) => error_message(&error.to_string()),
         },
@@ -115,6 +116,10 @@ fn reply(request: &Request, show: &Scenes) -> Message {
             Err(error) => error_message(&error.to_string()),
         },
     }
+}
+
+fn square(level: u8, tile: [i32; 2]) -> Square {
+    Square { level, tile: Tile(tile) }
 }
 
 fn error_message(what: &str) -> Message {

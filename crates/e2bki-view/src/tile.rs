@@ -22,18 +22,61 @@ impl Tile {
 
     /// Whether the tile holds a place.
     pub fn holds(&self, place: [f64; 3]) -> bool {
-        Self::of(place[0], place[1]) == *self
+        Square::from(*self).holds(place)
     }
 
     /// Lowest corner.
     pub fn corner(&self) -> [f64; 2] {
-        self.0.map(|t| f64::from(t) * TILE_M)
+        Square::from(*self).corner()
     }
 
     /// Low and high corner of the tile between two heights.
     pub fn bounds(&self, heights: [f64; 2]) -> ([f64; 3], [f64; 3]) {
-        let [x, y] = self.corner();
-        ([x, y, heights[0]], [x + TILE_M, y + TILE_M, heights[1]])
+        Square::from(*self).bounds(heights)
+    }
+}
+
+/// A tile of a level of detail: at level 0 the tile itself, and of twice the side at each above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Square {
+    pub(crate) level: u8,
+    pub(crate) tile: Tile,
+}
+
+impl From<Tile> for Square {
+    fn from(tile: Tile) -> Self {
+        Self { level: 0, tile }
+    }
+}
+
+impl Square {
+    /// How many tiles of level 0 are along its side.
+    fn scale(&self) -> f64 {
+        f64::from(1_u32 << self.level.min(16))
+    }
+
+    pub(crate) fn holds(&self, place: [f64; 3]) -> bool {
+        Tile::of(place[0] / self.scale(), place[1] / self.scale()) == self.tile
+    }
+
+    pub(crate) fn corner(&self) -> [f64; 2] {
+        self.tile.0.map(|t| f64::from(t) * TILE_M * self.scale())
+    }
+
+    pub(crate) fn bounds(&self, heights: [f64; 2]) -> ([f64; 3], [f64; 3]) {
+        let ([x, y], side) = (self.corner(), TILE_M * self.scale());
+        ([x, y, heights[0]], [x + side, y + side, heights[1]])
+    }
+
+    /// The eight around it.
+    pub(crate) fn around(&self) -> Vec<Self> {
+        let Tile([x, y]) = self.tile;
+        let steps = (-1..=1).flat_map(|i| (-1..=1).map(move |j| (i, j))).filter(|step| *step != (0, 0));
+        let beside = |(i, j): (i32, i32)| Self { tile: Tile([x.saturating_add(i), y.saturating_add(j)]), ..*self };
+        let mut around: Vec<Self> = steps.map(beside).filter(|other| other != self).collect();
+        around.sort_unstable();
+        around.dedup();
+        around
     }
 }
 
@@ -58,5 +101,10 @@ mod tests {
             assert_eq!(Tile::of(v, -v).0, [v, -v].map(|v| (v / TILE_M).floor() as i32));
         }
         assert_eq!(Tile([1, -1]).bounds([-2.0, 5.0]), ([32.0, -32.0, -2.0], [64.0, 0.0, 5.0]));
+        let square = Square { level: 2, tile: Tile([1, -1]) };
+        assert_eq!(square.bounds([0.0, 1.0]), ([128.0, -128.0, 0.0], [256.0, 0.0, 1.0]));
+        assert!(square.holds([128.0, -0.1, 9.0]) && !square.holds([127.9, -0.1, 9.0]));
+        assert_eq!(square.around().len(), 8);
+        assert_eq!(Square::from(Tile([i32::MAX, 0])).around().len(), 5);
     }
 }

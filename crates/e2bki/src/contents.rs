@@ -6,7 +6,8 @@ use crate::free::FreeSpace;
 use crate::map::{ChangeLog, PrimitiveSet, Recipe};
 use crate::view::{LiveGrid, LiveView, Terms, Work};
 
-/// Large supports and emptied blocks that wait for somebody to look, at most: some megabytes.
+/// Large supports and emptied blocks that wait for somebody to look, at most: some megabytes, or twice the blocks that hold
+/// something, so that moving a whole map does not derive all of it at once.
 const MOST_WAITING: usize = 1 << 14;
 /// The same for cubic metres in which a cube became free or is free no more.
 const MOST_FLIPS: usize = 1 << 18;
@@ -39,7 +40,8 @@ impl Contents {
     /// Whether so much waits to be put in order that it should not wait any longer.
     pub(crate) fn is_due(&self) -> bool {
         let flips = self.free.as_ref().map_or(0, FreeSpace::waiting);
-        self.set.waiting() > MOST_WAITING || flips > MOST_FLIPS
+        let (waiting, blocks) = (self.set.waiting(), self.set.blocks().len());
+        waiting > MOST_WAITING + 2 * blocks.saturating_sub(waiting) || flips > MOST_FLIPS
     }
 
     /// Brings kernels, flags and the log up to date with all changes since the last time. In threads of its own: see

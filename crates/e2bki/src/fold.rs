@@ -90,8 +90,7 @@ pub(crate) fn overfull(set: &PrimitiveSet, batch: &Batch, rows: &[usize], cubes:
     for row in rows {
         let (core, evidence) = (&batch.cores[*row], batch.row(*row, classes));
         let key = (cell_of(core.mean, side), core.label);
-        let there =
-            || in_cell(set, key.0, key.1, side).map(|slot| (set.core(slot).sums, set.log_evidence(slot).to_vec()));
+        let there = || in_cell(set, key.0, key.1, side).map(|slot| (set.core(slot).sums, set.log_evidence(slot)));
         let sum = match coming.get(&key).cloned().or_else(there) {
             None => fits(&core.sums, evidence).then(|| (core.sums, evidence.to_vec())),
             Some((sums, known)) => sums.checked_add(&core.sums).zip(checked_sum(&known, evidence)),
@@ -128,7 +127,7 @@ pub(crate) fn in_cell(set: &PrimitiveSet, cell: [i32; 3], label: u16, side: f64)
             return;
         }
         let inside = away < surely_in || cell_of(set.core(near.slot).mean, side) == cell;
-        if inside && best.is_none_or(|best| set.core(near.slot).id < set.core(best).id) {
+        if inside && best.is_none_or(|best| set.head(near.slot).id() < set.head(best).id()) {
             best = Some(near.slot);
         }
     });

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::cluster::Clusters;
 use crate::config::Config;
 use crate::input::EvidentialPoints;
-use crate::kernel::Form;
+use crate::keys::BlockKey;
 use crate::map::{Batch, Core};
 use crate::pose::Pose;
 use crate::primitive::{
@@ -18,14 +18,14 @@ pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_se
     let (lifetime, of_frame) =
         (config.lifetime_correlation(), config.fusion.correlation - config.lifetime_correlation());
     let mut log_evidence = vec![0_i64; clusters.len() * classes];
-    let mut probability = vec![0.0; clusters.len() * classes];
-    let cores = (0..clusters.len())
+    let order = order_of(points, clusters, world_from_sensor, config);
+    let cores = order
         .into_par_iter()
         .zip(log_evidence.par_chunks_mut(classes))
-        .zip(probability.par_chunks_mut(classes))
         .with_min_len(256)
-        .map_init(Vec::new, |scratch: &mut Vec<f64>, ((cluster, log_evidence), probability)| {
-            let members = clusters.members(cluster);
+        .map_init(<(Vec<f64>, Vec<f32>)>::default, |(scratch, probability), (cluster, log_evidence)| {
+            probability.resize(classes, 0.0);
+            let members = clusters.members(cluster as usize);
             let world = |i: u32| world_from_sensor.apply(points.position[i as usize].map(f64::from));
             let mut sums = Sums::about(block_of(world(members[0])));
             // So many at a time as are exact in floating point.
@@ -57,7 +57,24 @@ pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_se
             core
         })
         .collect();
-    Batch { cores, log_evidence, probability }
+    Batch { cores, log_evidence, ..Batch::default() }
+}
+
+/// The order in which clusters become rows: where rows only matter by their cube, along the curve on which the map keeps
+/// its primitives too, so that neighbours in the world are neighbours in memory on both sides of an addition.
+fn order_of(points: &EvidentialPoints, clusters: &Clusters, world_from_sensor: &Pose, config: &Config) -> Vec<u32> {
+    let all = 0..clusters.len() as u32;
+    if config.cubes_of_sum().is_none() {
+        return all.collect();
+    }
+    let place = |cluster: u32| {
+        let first = clusters.members(cluster as usize)[0] as usize;
+        let block = block_of(world_from_sensor.apply(points.position[first].map(f64::from)));
+        (BlockKey(block).along_curve(), cluster)
+    };
+    let mut order: Vec<(u64, u32)> = all.into_par_iter().with_min_len(1024).map(place).collect();
+    order.par_sort_unstable();
+    order.into_iter().map(|(_, cluster)| cluster).collect()
 }
 
 /// Adds the log-evidence of points of which many share a row of odds: one logarithm per run of equal rows and class.
@@ -76,16 +93,10 @@ impl Core {
     pub(crate) fn of_sums(sums: Sums) -> Self {
         Self {
             id: 0,
-            order: 0,
             sums,
             mean: sums.mean(),
-            form: Form::default(),
-            surface: [0.0; 6],
-            plausible: u64::MAX,
             uncertainty: 1.0,
             ln_uncertainty: 0.0,
-            version: 0,
-            position: 0,
             label: 0,
             muted: false,
             gone: false,

@@ -13,6 +13,7 @@
 //! The library touches no files and keeps no globals; the same input gives the same bytes at any number of threads.
 //! See [`Mapper`] for an example.
 
+mod algebra;
 mod changes;
 mod classes;
 pub mod cluster;

@@ -20,12 +20,12 @@ pub struct Primitive<'a> {
 impl<'a> Primitive<'a> {
     /// Age order: lower is older. Never used twice in a map in memory; files of maps that are sums do not keep it.
     pub fn id(&self) -> u64 {
-        self.set.core(self.slot).id
+        self.set.head(self.slot).id()
     }
 
     /// The additive geometry.
-    pub fn sums(&self) -> &'a Sums {
-        &self.set.core(self.slot).sums
+    pub fn sums(&self) -> Sums {
+        self.set.core(self.slot).sums
     }
 
     /// Number of points (paper: w).
@@ -35,7 +35,7 @@ impl<'a> Primitive<'a> {
 
     /// Mean, metres (paper: μ).
     pub fn mean(&self) -> [f64; 3] {
-        self.set.core(self.slot).mean
+        self.set.known(self.slot).map_or_else(|| self.set.core(self.slot).mean, |(seen, _)| seen.mean)
     }
 
     /// Covariance as xx, yy, zz, xy, xz, yz, square metres (paper: Σ).
@@ -45,7 +45,7 @@ impl<'a> Primitive<'a> {
 
     /// The ellipsoid whose surface the kernel measures from.
     pub fn ellipsoid(&self) -> Ellipsoid {
-        self.set.recipe().ellipsoid(self.set.core(self.slot))
+        self.set.recipe().ellipsoid(&self.set.core(self.slot))
     }
 
     /// Log-evidence of every class: the additive semantics.
@@ -54,23 +54,25 @@ impl<'a> Primitive<'a> {
     }
 
     /// Probability of every class (paper: p).
-    pub fn probability(&self) -> &'a [f32] {
-        self.set.probability(self.slot)
+    pub fn probability(&self) -> Vec<f32> {
+        let known = self.set.known(self.slot).map(|(_, probability)| probability.to_vec());
+        known.unwrap_or_else(|| self.set.judged(self.slot).1)
     }
 
     /// Most likely class.
     pub fn label(&self) -> usize {
-        usize::from(self.set.core(self.slot).label)
+        usize::from(self.set.head(self.slot).label)
     }
 
     /// Uncertainty (paper: u).
     pub fn uncertainty(&self) -> f64 {
-        f64::from(self.set.core(self.slot).uncertainty)
+        let known = self.set.known(self.slot).map(|(seen, _)| seen.uncertainty);
+        f64::from(known.unwrap_or_else(|| self.set.judged(self.slot).0.uncertainty))
     }
 
     /// ln u, which does not underflow.
     pub fn ln_uncertainty(&self) -> f64 {
-        f64::from(self.set.core(self.slot).ln_uncertainty)
+        f64::from(self.set.judged(self.slot).0.ln_uncertainty)
     }
 
     /// Mean distance from the sensor, metres (paper: δ).
@@ -81,42 +83,45 @@ impl<'a> Primitive<'a> {
     /// All that it holds, to be kept elsewhere.
     pub fn state(&self) -> PrimitiveState {
         let core = self.set.core(self.slot);
-        let log_evidence = self.set.log_evidence(self.slot).to_vec();
+        let log_evidence = self.set.log_evidence(self.slot);
         PrimitiveState { id: core.id, muted: core.muted, sums: core.sums, log_evidence }
     }
 
     /// Whether it was seen through since, so often that views leave it out; never in a map without free space.
     pub fn is_gone(&self) -> bool {
-        self.set.core(self.slot).gone
+        self.set.head(self.slot).gone()
     }
 
     /// How much it counts in the posterior: as many times as it has independent witnesses.
     pub fn votes(&self) -> f64 {
-        f64::from(self.set.recipe().votes(self.set.core(self.slot)))
+        f64::from(self.set.recipe().votes(&self.set.core(self.slot)))
     }
 
     /// Kernel at a place, from 0 to 1: how much of its evidence counts there.
     pub fn kernel(&self, at: [f64; 3]) -> f64 {
-        self.set.recipe().kernel_at(self.set.core(self.slot), at)
+        let core = self.set.with_opinion(self.slot);
+        self.set.recipe().kernel_at(&core, self.set.surface_at(&core), at)
     }
 
     /// How the surface runs that it is a part of: the covariance of its class around it divided by the largest variance,
     /// as xx, yy, zz, xy, xz, yz; zero unless kernels follow surfaces.
     pub fn surface(&self) -> [f32; 6] {
-        self.set.core(self.slot).surface
+        self.set.surface_of(self.slot)
     }
 
     /// Kernel reach ℓβe^{1−u}, longer for what was seen from afar, metres; along the surface where kernels follow it. 0 for a muted primitive.
     pub fn reach(&self) -> f64 {
-        self.set.recipe().reach(self.set.core(self.slot))
+        self.set.recipe().reach(&self.set.with_opinion(self.slot))
     }
 }
 
 /// Bytes held by each part of a map.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ByteSize {
-    /// Sums and derived values of the primitives.
+    /// What the primitives hold.
     pub primitives: usize,
+    /// What was derived of them where somebody looked: opinions and kernels.
+    pub derived: usize,
     /// The spatial index, and when each part of it last changed.
     pub index: usize,
     /// The live voxel view, or the accumulated one.
@@ -130,7 +135,7 @@ pub struct ByteSize {
 impl ByteSize {
     /// All parts together.
     pub fn total(&self) -> usize {
-        self.primitives + self.index + self.voxels + self.submaps + self.free_space
+        self.primitives + self.derived + self.index + self.voxels + self.submaps + self.free_space
     }
 }
 
@@ -245,7 +250,7 @@ impl Mapper {
         let all = &self.seen().set;
         let mut set = PrimitiveSet::new(self.classes().len(), Recipe::planar(self.config()));
         let batch = all.to_flat_batch(slots);
-        let there = slots.iter().enumerate().filter(|(_, slot)| !all.core(**slot).gone).map(|(row, _)| row);
+        let there = slots.iter().enumerate().filter(|(_, slot)| !all.head(**slot).gone()).map(|(row, _)| row);
         set.insert(&batch, there.collect::<Vec<usize>>());
         Ok(BirdsEye { map: self, set })
     }
@@ -294,15 +299,16 @@ impl Mapper {
         set.in_blocks(low, high).into_iter().map(|slot| Primitive { set, slot }).collect()
     }
 
-    /// Bytes held, by part.
+    /// Bytes held, by part, as it is: what nobody has looked at yet is not derived for this.
     pub fn byte_size(&self) -> ByteSize {
-        let Contents { set, live, log, .. } = self.seen();
-        let (primitives, index) = set.byte_size();
-        let live = live.as_ref().map_or(0, |live| live.byte_size());
+        let (primitives, derived, index, live) = self.contents.read(|Contents { set, live, log, .. }| {
+            let (primitives, derived, index) = set.byte_size();
+            (primitives, derived, index + log.byte_size(), live.as_ref().map_or(0, |live| live.byte_size()))
+        });
         let accumulated = self.accumulated.as_ref().map_or(0, |accumulated| accumulated.byte_size());
         let submaps = self.submaps().map_or(0, |submaps| submaps.byte_size());
         let free_space = self.free_space().map_or(0, |counters| counters.byte_size());
-        ByteSize { primitives, index: index + log.byte_size(), voxels: live + accumulated, submaps, free_space }
+        ByteSize { primitives, derived, index, voxels: live + accumulated, submaps, free_space }
     }
 }
 

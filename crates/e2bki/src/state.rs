@@ -135,7 +135,7 @@ impl Mapper {
 
     fn take(&mut self, wanted: impl Fn(&Core) -> bool) -> Vec<PrimitiveState> {
         let set = &mut self.contents.get_mut().set;
-        let gone: Vec<u32> = set.in_order().into_iter().filter(|slot| wanted(set.core(*slot))).collect();
+        let gone: Vec<u32> = set.in_order().into_iter().filter(|slot| wanted(&set.core(*slot))).collect();
         let states = gone.iter().map(|slot| state_in(set, *slot)).collect();
         gone.iter().for_each(|slot| set.remove(*slot));
         self.refresh();
@@ -245,7 +245,7 @@ pub struct StateList<'a> {
 impl StateList<'_> {
     /// Corner of the cubic metre of every primitive, in the order of [`Mapper::states`].
     pub fn origins(&self) -> Vec<[i32; 3]> {
-        self.map.contents.read(|contents| self.slots.iter().map(|slot| contents.set.core(*slot).sums.origin).collect())
+        self.map.contents.read(|contents| self.slots.iter().map(|slot| contents.set.head(*slot).origin).collect())
     }
 
     /// The states of some primitives, by their numbers in that order, with the ids that they have in memory. Numbers that
@@ -258,7 +258,7 @@ impl StateList<'_> {
 
 fn state_in(set: &PrimitiveSet, slot: u32) -> PrimitiveState {
     let core = set.core(slot);
-    PrimitiveState { id: core.id, muted: core.muted, sums: core.sums, log_evidence: set.log_evidence(slot).to_vec() }
+    PrimitiveState { id: core.id, muted: core.muted, sums: core.sums, log_evidence: set.log_evidence(slot) }
 }
 
 /// A map that is put together again part by part, so that its states need not be in memory all at once.

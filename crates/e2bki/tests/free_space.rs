@@ -1,6 +1,6 @@
 //! Free space in a map: someone walks around inside a round wall, and leaves nothing behind.
 
-use e2bki::free::{Counters, State};
+use e2bki::free::{Counters, Forgetting, State};
 use e2bki::submaps::SubmapRule;
 use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Result, Semantics};
 
@@ -251,6 +251,41 @@ fn submaps_take_what_they_saw_through_along() -> Result<()> {
     assert_eq!(shown(&map).1, whole.1);
     map.remove_submaps(&[0, 3])?;
     assert!(map.is_empty() && map.free_space().unwrap().is_empty());
+    Ok(())
+}
+
+#[test]
+fn a_place_was_last_seen_when_the_last_frame_saw_it_and_submaps_take_that_along() -> Result<()> {
+    let config = config(true)?.with(|c| c.refinement.prune = false);
+    let mut map = Mapper::new(ClassSet::from_names(["ground", "wall", "person"])?, config)?;
+    map.keep_submaps(SubmapRule::Frames(2), "drive")?;
+    let wall = [-WALL_M, 0.05, 1.2];
+    assert_eq!(map.last_seen(wall), None);
+    for frame in 0..6 {
+        // The last frame does not say when it was.
+        map.name_next_frame(frame as u64, (frame < 5).then_some(1000.5 + 10.0 * frame as f64));
+        insert(&mut map, [frame])?;
+    }
+    assert_eq!((map.first_seen(wall), map.last_seen(wall)), (Some(1000.0), Some(1040.0)));
+    assert_eq!((map.last_seen([90.0, 0.0, 0.0]), map.last_seen([f64::NAN; 3])), (None, None));
+    // Forgetting is a way of reading: walls stay, where a person may have come is unknown after a while.
+    let (places, before) = ([wall, [2.0, 2.0, 1.0]], map.states().count());
+    let beliefs = map.query(&places);
+    assert_eq!(beliefs.seen(0).map(|seen| (seen.first, seen.last)), Some((1000, 1040)));
+    let reading = |as_of| Forgetting::of_classes(as_of, map.classes(), 60.0, f64::INFINITY);
+    let states = |as_of: f64| -> Result<Vec<State>> {
+        let reading = reading(as_of)?;
+        Ok((0..2).map(|place| beliefs.as_of(place, &reading).0).collect())
+    };
+    assert_eq!(states(1050.0)?, [State::Occupied, State::Free]);
+    assert_eq!(states(1200.0)?, [State::Occupied, State::Unknown]);
+    assert_eq!(beliefs.as_of(1, &reading(1040.0)?).1, beliefs.existence(1));
+    assert_eq!((map.query(&places), map.states().count()), (beliefs.clone(), before));
+    // Without its last submap the map was last seen before.
+    let ids: Vec<u32> =
+        map.submaps().map(|submaps| submaps.iter().map(|submap| submap.id()).collect()).unwrap_or_default();
+    map.remove_submaps(&ids[2..])?;
+    assert_eq!((map.first_seen(wall), map.last_seen(wall)), (Some(1000.0), Some(1030.0)));
     Ok(())
 }
 

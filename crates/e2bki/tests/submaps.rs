@@ -69,9 +69,8 @@ fn directly(stretches: &[Stretch]) -> Mapper {
         }
         let anchor = stretch.frames[0].world_from_sensor;
         let motion = stretch.pose.filter(|pose| *pose != anchor).map(|pose| pose.after(&anchor.inverse()).unwrap());
-        let side = config().clustering.cell_size;
         let moved = |state: PrimitiveState| match &motion {
-            Some(motion) => moved_states(&state, motion, side),
+            Some(motion) => moved_states(&state, motion, &config()),
             None => vec![state],
         };
         for state in alone.states().flat_map(moved) {

@@ -20,7 +20,7 @@ fn brute_force(map: &Mapper, surfaces: &[[f64; 6]], x: [f64; 3]) -> (Vec<f64>, f
     let (mut mass, mut weighted) = (0.0, 0.0);
     for (p, surface) in map.primitives().zip(surfaces) {
         let k = votes_of(map, &p) * kernel_of(map, &p, *surface, x, false);
-        for (a, q) in alpha.iter_mut().zip(p.probability()) {
+        for (a, q) in alpha.iter_mut().zip(&p.probability()) {
             *a += k * f64::from(*q);
         }
         mass += k;
@@ -217,7 +217,7 @@ fn assert_birds_eye(config: &Config) {
         let mut alpha = vec![map.config().kernel.prior; CLASSES];
         for (p, surface) in map.primitives().zip(&surfaces) {
             let k = votes_of(&map, &p) * kernel_of(&map, &p, *surface, [center[0], center[1], 0.0], true);
-            alpha.iter_mut().zip(p.probability()).for_each(|(a, q)| *a += k * f64::from(*q));
+            alpha.iter_mut().zip(&p.probability()).for_each(|(a, q)| *a += k * f64::from(*q));
         }
         for (ours, theirs) in cells.beliefs.alpha(i).zip(&alpha) {
             assert!((ours - theirs).abs() < 3e-4 * (1.0 + theirs), "{ours} {theirs}");

@@ -473,6 +473,12 @@ class Beliefs:
     def passes(self) -> NDArray[np.uint32]:
         """Frames that saw through the cube of the place: (N,)."""
     @property
+    def last_seen(self) -> NDArray[np.float64]:
+        """When the block of 2 m around the place was last seen, seconds; NaN where no frame with a time saw it: (N,)."""
+    @property
+    def first_seen(self) -> NDArray[np.float64]:
+        """The same for the first time it was seen: (N,)."""
+    @property
     def u_sem(self) -> NDArray[np.float64]:
         """Semantic uncertainty, how unsure the network was: (N,)."""
     @property
@@ -565,9 +571,11 @@ class Map:
         cls, classes: _Classes, *, config: Config | None = None, submaps: float | None = None, source: str = "drive"
     ) -> Map: ...
     @overload
-    def insert(self, points: Frame, /) -> FrameReport: ...
+    def insert(self, points: Frame, /, *, time: float | None = None) -> FrameReport: ...
     @overload
-    def insert(self, points: ArrayLike, **semantics: Unpack[_Semantics]) -> FrameReport:
+    def insert(
+        self, points: ArrayLike, *, time: float | None = None, **semantics: Unpack[_Semantics]
+    ) -> FrameReport:
         """Adds a scan. On an exception the map is unchanged, but for a KeyboardInterrupt that comes while the map is being
         changed: that is finished first, and a note of the exception says that the frame is in (`frames` tells, too).
 
@@ -577,6 +585,7 @@ class Map:
         logits: (N, C), of an ordinary network, or of an evidential one with logit_kind="evidential";
         labels: (N,) whole numbers, what is none of the classes is unlabelled.
         world_from_sensor: (4, 4) rigid motion, metres; where the sensor was.
+        time: seconds, when it was (`Beliefs.last_seen`).
         """
     def query(self, points: ArrayLike) -> Beliefs:
         """Beliefs at world positions: points (N, 3), metres."""
@@ -794,6 +803,9 @@ def fleet_verify(store: str, remake: bool) -> list[str]:
 
 def fleet_clean(store: str) -> tuple[int, int]:
     """See `e2bki.fleet.clean`."""
+
+def fleet_levels(store: str) -> tuple[int, int]:
+    """See `e2bki.fleet.levels`."""
 
 def fleet_export(store: str, out: _Path, manifest: int | None = None) -> None:
     """See `e2bki.fleet.export`."""

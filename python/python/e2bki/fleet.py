@@ -27,6 +27,7 @@ from ._e2bki import (
     fleet_commit,
     fleet_export,
     fleet_init,
+    fleet_levels,
     fleet_plan,
     fleet_reduce,
     fleet_remove,
@@ -35,7 +36,7 @@ from ._e2bki import (
     run as _run,
 )
 
-__all__ = ["add", "build", "clean", "commit", "export", "init", "map_run", "plan", "reduce", "remove", "status", "verify"]
+__all__ = ["add", "build", "clean", "commit", "export", "init", "levels", "map_run", "plan", "reduce", "remove", "status", "verify"]
 
 BLOCK = 8
 """Tiles along a side of what one task reduces: scheduling costs more than adding."""
@@ -81,6 +82,13 @@ def commit(store: str, *, again: Sequence[str] = ()) -> dict[str, Any]:
 def remove(store: str, run: str, *, reason: str, purge: bool = False) -> dict[str, Any]:
     """Takes a run out of the map. With `purge` every object that holds something of it is deleted as well."""
     return dict(json.loads(fleet_remove(store, run, reason, purge)))
+
+
+def levels(store: str) -> tuple[int, int]:
+    """Makes the coarser levels of detail that the viewer shows from afar, where they are missing; returns how many levels there are above the map, and how many
+    tiles were made."""
+    top, made = fleet_levels(store)
+    return top, made
 
 
 def verify(store: str, *, remake: bool = False) -> list[str]:

@@ -92,6 +92,8 @@ class Record:
     """Frames asked about."""
     labelled_frames: int | None = None
     """Those of them that have ground truth."""
+    iou_strict: dict[str, float | None] = field(default_factory=dict, repr=False)
+    """IoU of every class with places that are not occupied as missed."""
 
 
 @dataclass(frozen=True)

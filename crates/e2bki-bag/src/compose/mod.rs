@@ -8,7 +8,7 @@ mod status;
 
 pub use grids::{Layers, Plane, grid_map, occupancy_grid};
 pub use map_points::{MAP_POINT_BYTES, MapPoint, map_points};
-pub use sensors::{camera_info, cloud, compressed_image, image, label_info, transforms};
+pub use sensors::{byte_array, camera_info, cloud, compressed_image, image, label_info, transforms};
 pub use shapes::{Ellipsoid, ellipsoids};
 pub use status::{Level, Status, diagnostics};
 

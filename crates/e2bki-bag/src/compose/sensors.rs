@@ -74,3 +74,11 @@ pub fn label_info<'a>(stamp: u64, frame: &str, names: impl ExactSizeIterator<Ite
     fields.f32(0.0);
     fields.finish()
 }
+
+/// Any bytes, as `std_msgs/UInt8MultiArray` has them.
+pub fn byte_array(bytes: &[u8]) -> Vec<u8> {
+    let mut fields = Fields::default();
+    // No dimensions, no offset.
+    fields.u32(0).u32(0).bytes(bytes);
+    fields.finish()
+}

@@ -1,11 +1,13 @@
 //! The messages that a mapper needs, of ROS 2 and ROS 1 alike.
 
+mod byte_array;
 mod camera_info;
 mod cloud;
 mod image;
 mod label_info;
 mod poses;
 
+pub use byte_array::byte_array;
 pub use camera_info::CameraInfo;
 pub use cloud::{Cloud, CloudFields, Field, Number};
 pub use image::{CompressedImage, Image};

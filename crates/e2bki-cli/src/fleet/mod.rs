@@ -1,11 +1,14 @@
 //! `e2bki fleet`: maps of many robots in one store.
 
+mod city;
 mod mapping;
 mod print;
 
+pub(crate) use city::scene;
+
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use e2bki_fleet::{Fleet, Removal, Task};
 use e2bki_store::MapFile;
@@ -21,8 +24,10 @@ use crate::table;
     e2bki fleet commit city                            # reduces what is missing, then makes it the map\n  \
     e2bki fleet reduce city --part 3/16                # one of 16 tasks of a cluster; commit afterwards\n  \
     e2bki fleet remove city --run robot-8-monday --reason 'bad calibration'\n  \
+    e2bki fleet levels city                            # coarser levels of detail, for `e2bki view city`\n  \
     e2bki fleet export city -o city.e2bki\n  \
-    e2bki fleet export city --copc city-points         # for QGIS, CloudCompare and viewers of point clouds\n\n\
+    e2bki fleet export city --copc city-points         # for QGIS, CloudCompare and viewers of point clouds\n  \
+    e2bki fleet export city --pmtiles city.pmtiles --origin 48.137,11.575   # from above, for maps in the browser\n\n\
     STORE is a folder, or with the feature `fleet-cloud` s3://BUCKET/PREFIX, gs://… or az://…; keys are taken from the\n\
     environment. Every command may be run twice, on any machine, at the same time: nothing counts twice.")]
 pub(crate) struct Options {
@@ -99,6 +104,11 @@ enum Command {
         #[arg(long)]
         purge: bool,
     },
+    /// Make the coarser levels of detail that the viewer shows from afar, where they are missing
+    Levels {
+        /// Folder or address of the store
+        store: String,
+    },
     /// Check that the store holds what its manifest says
     Verify {
         /// Folder or address of the store
@@ -117,7 +127,7 @@ enum Command {
         /// Folder or address of the store
         store: String,
         /// Map file to write
-        #[arg(short, long, value_name = "MAP.e2bki", required_unless_present = "copc")]
+        #[arg(short, long, value_name = "MAP.e2bki", required_unless_present_any = ["copc", "pmtiles"])]
         out: Option<PathBuf>,
         /// Folder to write to: a COPC file for every block of 256 m, and the index city.vpc
         #[arg(long, value_name = "FOLDER")]
@@ -125,6 +135,13 @@ enum Command {
         /// With --copc: file with the coordinate reference system as well-known text, if the map's coordinates are of one
         #[arg(long, value_name = "FILE", requires = "copc")]
         wkt: Option<PathBuf>,
+        /// File to write: the map from above as pictures, for maps in the browser and QGIS
+        #[arg(long, value_name = "FILE.pmtiles")]
+        pmtiles: Option<PathBuf>,
+        /// With --pmtiles: where the map's (0, 0) is, degrees, and the direction of its x axis, degrees clockwise from north
+        /// (90 is east) [default: where equator and zero meridian meet, x is east]
+        #[arg(long, value_name = "LAT,LON[,HEADING]", requires = "pmtiles", allow_hyphen_values = true)]
+        origin: Option<e2bki_fleet::Origin>,
         /// Number of an earlier manifest [default: the latest]
         #[arg(long, value_name = "N")]
         manifest: Option<u64>,
@@ -146,11 +163,16 @@ fn part(text: &str) -> Result<(usize, usize), String> {
     if (1..=n).contains(&i) { Ok((i, n)) } else { Err(wrong()) }
 }
 
-/// The map of a fleet, if a place is the store of one.
-pub(crate) fn load(place: &Path) -> Result<Option<e2bki::Mapper>> {
+/// The fleet of a place, if that is the store of one.
+fn at(place: &Path) -> Result<Option<Fleet>> {
     let text = place.to_string_lossy();
     let is_store = text.contains("://") || place.join("fleet.json").is_file();
-    if is_store { Ok(Some(e2bki_fleet::load(&Fleet::open(&text)?, None)?)) } else { Ok(None) }
+    Ok(if is_store { Some(Fleet::open(&text)?) } else { None })
+}
+
+/// The map of a fleet as a whole, if a place is the store of one.
+pub(crate) fn load(place: &Path) -> Result<Option<e2bki::Mapper>> {
+    at(place)?.map(|fleet| Ok(e2bki_fleet::load(&fleet, None)?)).transpose()
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -176,6 +198,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             let removal = Removal { run, reason, purge: *purge };
             print::committed(&e2bki_fleet::remove(&Fleet::open(store)?, &removal)?)
         }
+        Command::Levels { store } => city::levels(&Fleet::open(store)?),
         Command::Verify { store, remake } => {
             let found = e2bki_fleet::verify(&Fleet::open(store)?, *remake)?;
             found.findings.iter().try_for_each(|finding| table::line(finding))?;
@@ -191,21 +214,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             let e2bki_fleet::Cleaned { unfinished, unused } = cleaned;
             table::line(&format!("{unfinished} unfinished files and {unused} unused objects removed"))
         }
-        Command::Export { store, out, copc, wkt, manifest } => {
+        Command::Export { store, out, copc, wkt, pmtiles, origin, manifest } => {
             let fleet = Fleet::open(store)?;
             if let Some(out) = out {
                 crate::outputs::check_file(out)?;
                 let header = e2bki_fleet::export(&fleet, *manifest, out)?;
                 table::line(&format!("{}: {} runs, {} frames", out.display(), header.sources.len(), header.frames))?;
             }
-            let Some(folder) = copc else { return Ok(()) };
-            let read = |path: &PathBuf| {
-                std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
-            };
-            let wkt = wkt.as_ref().map(read).transpose()?;
-            let city = e2bki_fleet::export_city(&fleet, *manifest, folder, wkt.as_deref().map(str::trim))?;
-            let points: u64 = city.blocks.iter().map(|block| block.points).sum();
-            table::line(&format!("{}: {} blocks, {points} primitives", city.index.display(), city.blocks.len()))
+            if let Some(folder) = copc {
+                city::copc(&fleet, *manifest, folder, wkt.as_deref())?;
+            }
+            pmtiles.as_ref().map_or(Ok(()), |out| city::pmtiles(&fleet, *manifest, out, *origin))
         }
         Command::Status { store, json } => print::status(&Fleet::open(store)?, json.as_deref()),
     }
@@ -222,7 +241,8 @@ fn reduce(fleet: &Fleet, part: Option<(usize, usize)>) -> Result<()> {
     };
     let to_do: Vec<Task> = plan.to_do().filter(mine).cloned().collect();
     let bar = table::progress(to_do.len(), "reducing tiles");
-    e2bki_fleet::reduce_all(fleet, &to_do, || bar.inc(1))?;
+    let made = e2bki_fleet::reduce_all(fleet, &to_do, || bar.inc(1))?;
     bar.finish_and_clear();
-    table::line(&format!("{} tiles reduced, {} were there", to_do.len(), plan.tasks.len() - plan.to_do().count()))
+    let (changed, there) = (made.iter().filter(|tile| tile.changed).count(), plan.tasks.len() - plan.to_do().count());
+    table::line(&format!("{} tiles reduced ({changed} from the tile before), {there} were there", to_do.len()))
 }

@@ -14,10 +14,11 @@ pub(super) fn added(run: &str, added: &Added) -> Result<()> {
 }
 
 pub(super) fn committed(done: &Committed) -> Result<()> {
-    let Committed { manifest, reduced, is_new } = done;
+    let Committed { manifest, reduced, changed, is_new } = done;
     let what = if *is_new { "committed" } else { "is up to date" };
+    let how = if *changed > 0 { format!(" ({changed} from the tile before)") } else { String::new() };
     table::line(&format!(
-        "manifest {} {what}: {} runs, {} tiles, {reduced} of them reduced now",
+        "manifest {} {what}: {} runs, {} tiles, {reduced} of them reduced now{how}",
         manifest.number,
         manifest.runs.len(),
         manifest.tiles.len()

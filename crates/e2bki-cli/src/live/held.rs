@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use e2bki::submaps::{Part, SubmapRule};
 use e2bki::{Changes, ClassSet, Config, Frame, FrameReport, Mapper};
 use e2bki_live::{Error, LiveMap};
 use e2bki_store::{MapFile, WriteLock};
@@ -26,6 +27,8 @@ pub(super) struct Held {
     out: Option<PathBuf>,
     /// The drives in the map, as its file names them.
     sources: Vec<String>,
+    /// The drive that submaps are of.
+    name: String,
     /// Number of the map's change up to which updates were made; with a budget, the changes since.
     seen: u64,
     pending: Changes,
@@ -36,7 +39,7 @@ pub(super) struct Held {
 impl Held {
     pub(super) fn new(classes: ClassSet, config: &Config, options: &Options, lock: Option<WriteLock>) -> Result<Self> {
         let mut sources = Vec::new();
-        let map = match (&options.onto, options.memory, &options.out) {
+        let mut map = match (&options.onto, options.memory, &options.out) {
             (None, Some(bytes), Some(out)) => Kept::Budgeted(Box::new(Budgeted::new(classes, config, out, bytes)?)),
             (None, ..) => Kept::Whole(Box::new(Mapper::new(classes, config.clone())?)),
             (Some(onto), memory, out) => {
@@ -53,18 +56,36 @@ impl Held {
                 }
             }
         };
+        map.keep_submaps(options)?;
         let shown = if options.view || options.serve.rerun.is_some() {
-            Some(Live::start(options.points.clone(), map.mapper(), &options.serve)?)
+            Some(Live::start(options.points.clone().unwrap_or_default(), map.mapper(), &options.serve)?)
         } else {
             None
         };
         // What a saved map holds is told where it changes.
         let (seen, pending, out) = (map.mapper().change_number(), Changes::default(), options.out.clone());
-        Ok(Self { map, shown, out, sources, seen, pending, _lock: lock })
+        let name = options.name.clone();
+        Ok(Self { map, shown, out, sources, name, seen, pending, _lock: lock })
     }
 }
 
 impl Kept {
+    /// Keeps submaps, if that is asked for or the map does already, of a drive with the name of the node.
+    fn keep_submaps(&mut self, options: &Options) -> Result<()> {
+        match (self, &options.out) {
+            (Self::Whole(map), _) => {
+                if let Some(rule) = options.submaps.or_else(|| map.submaps().map(|_| SubmapRule::Called)) {
+                    map.keep_submaps(rule, &options.name)?;
+                }
+            }
+            (Self::Budgeted(map), Some(out)) => {
+                map.keep_submaps(options.submaps, &options.name, out, options.onto.as_deref())?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     fn mapper(&self) -> &Mapper {
         match self {
             Self::Budgeted(map) => map.resident(),
@@ -95,6 +116,14 @@ impl LiveMap for Held {
             shown.frame(self.map.mapper(), frame);
         }
         Ok(report)
+    }
+
+    fn name_next_frame(&mut self, time: f64) {
+        let number = self.map.mapper().frames();
+        match &mut self.map {
+            Kept::Whole(map) => map.name_next_frame(number, Some(time)),
+            Kept::Budgeted(map) => map.name_next_frame(number, Some(time)),
+        }
     }
 
     fn mapper(&self) -> &Mapper {
@@ -132,8 +161,23 @@ impl LiveMap for Held {
         let Kept::Whole(map) = &mut self.map else {
             return Err(Error::map("a map with --memory cannot be emptied while it is built; start the node anew"));
         };
+        let rule = map.submaps().map(|submaps| submaps.rule());
         **map = Mapper::new(map.classes().clone(), map.config().clone()).map_err(Error::map)?;
+        if let Some(rule) = rule {
+            map.keep_submaps(rule, &self.name).map_err(Error::map)?;
+        }
         self.seen = 0;
         Ok(())
+    }
+
+    fn replace(&mut self, taken: (&[Part], u64), added: (&[Part], u64)) -> e2bki_live::Result<()> {
+        match &mut self.map {
+            Kept::Whole(map) => map.replace(taken, added).map(drop).map_err(Error::map),
+            Kept::Budgeted(_) => Err(Error::map("a map with --memory cannot be shared")),
+        }
+    }
+
+    fn name_runs(&mut self, runs: Vec<String>) {
+        self.sources = runs;
     }
 }

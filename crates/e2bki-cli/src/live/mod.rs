@@ -1,6 +1,7 @@
 //! `e2bki live`: a map that grows with a running robot.
 
 mod held;
+mod onlooker;
 mod options;
 
 use std::sync::Arc;
@@ -9,12 +10,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use e2bki_data::{ClassTable, Remap};
 use e2bki_live::dds::Connection;
+use e2bki_live::share::{Sharing, Traffic};
 use e2bki_live::{Clock, Inputs, LiveMap, Node};
 use e2bki_store::CostTable;
 
 use crate::interrupt::Interruptible;
 use crate::table;
 use held::Held;
+use onlooker::Onlooked;
 pub(crate) use options::Options;
 
 /// Longest wait for something to happen.
@@ -22,6 +25,8 @@ const WAIT: Duration = Duration::from_millis(20);
 /// Time from one report to diagnostics to the next, and from one line on the terminal to the next.
 const STATUS: Duration = Duration::from_secs(1);
 const LINE: Duration = Duration::from_secs(10);
+/// Longest time that the end waits for robots that have not everything yet.
+const PARTING: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let config = options.config()?;
@@ -31,7 +36,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(advice) = e2bki_live::advice() {
         table::say(&format!("warning: {advice}"));
     }
-    let inputs = Arc::new(Inputs::new(options.poses(), options.queue, Clock::new(options.use_sim_time)));
+    let inputs = Inputs::new(options.poses(), options.queue, Clock::new(options.use_sim_time));
+    let inputs = Arc::new(inputs.with(options.values()));
     let connection = Connection::open(&options.connection()?, Arc::clone(&inputs))?;
     let interruptible = Interruptible::new();
     let begun = Instant::now();
@@ -43,7 +49,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     let mut map = Held::new(table.classes().clone(), &config, options, lock)?;
     let costs = CostTable::default().of(table.classes())?;
-    let mut node = Node::new(&inputs, &connection, options.node(remap, costs));
+    let outlet = Onlooked::new(options, &connection, &inputs)?;
+    let mut node = Node::new(&inputs, &outlet, options.node(remap, costs));
+    if let Some(sharing) = options.sharing(map.mapper())? {
+        table::say(&format!("shared as {}", sharing.exchange().identity().run));
+        node.share(sharing);
+    }
     let (mut status, mut line, mut said) = (Instant::now(), Instant::now(), 0);
     while !over() {
         if !node.step(&mut map, connection.requests()) {
@@ -53,6 +64,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             status = Instant::now();
             node.tell_status(&map);
             connection.notes().iter().for_each(|note| table::say(note));
+            let notes = node.sharing().map(|sharing| sharing.notes()).unwrap_or_default();
+            notes.iter().for_each(|note| table::say(note));
         }
         if line.elapsed() >= LINE && node.account.received > said {
             (line, said) = (Instant::now(), node.account.received);
@@ -63,10 +76,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
     }
     node.finish(&mut map);
+    // Others may not have all of it yet.
+    let ended = Instant::now();
+    while !node.part(&mut map) && ended.elapsed() < PARTING {
+        std::thread::sleep(WAIT * 5);
+    }
     node.tell_status(&map);
+    let shared = node.sharing().map(|sharing| shared(sharing, begun.elapsed())).unwrap_or_default();
     let account = node.account;
     // First the map: what is printed may go to a terminal that is no longer there.
-    let saved = if options.out.is_some() && account.mapped > 0 { Some(map.save()) } else { None };
+    let saved =
+        if options.out.is_some() && (account.mapped > 0 || !map.mapper().is_empty()) { Some(map.save()) } else { None };
+    drop(outlet);
     let lost = connection.lost();
     drop(connection);
     drop(interruptible);
@@ -87,6 +108,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for (what, latencies) in times {
         table::line(&format!("ms to {what}: median {:.1}, p95 {:.1}", ms(latencies, 0.5), ms(latencies, 0.95)))?;
     }
+    for line in shared {
+        table::line(&line)?;
+    }
     for (kind, (count, reason)) in inputs.broken() {
         table::line(&format!("{count} messages of {kind:?} could not be read: {reason}"))?;
     }
@@ -98,6 +122,25 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         None if options.out.is_some() => table::line("nothing was mapped, and nothing is saved"),
         None => Ok(()),
     }
+}
+
+/// What was shared, in words.
+fn shared(sharing: &Sharing, took: Duration) -> Vec<String> {
+    let Traffic { sent, sent_bytes, taken, taken_bytes, refused, failed } = sharing.traffic;
+    let rate = |bytes: u64| bytes as f64 * 8e-6 / took.as_secs_f64().max(1e-3);
+    let (out, into) = (rate(sent_bytes), rate(taken_bytes));
+    let mut lines = vec![format!(
+        "shared: {sent} messages sent ({out:.2} Mbit/s), {taken} taken ({into:.2} Mbit/s), {} refused; in the map: {}",
+        refused + failed,
+        sharing.runs().join(", ")
+    )];
+    if !sharing.told_all() {
+        lines.push("not everybody has all that this robot added".into());
+    }
+    if !sharing.exchange().complete() {
+        lines.push("not all that others shared has come".into());
+    }
+    lines
 }
 
 /// The classes, and what the ids of labels mean; waits where they are told on a topic. Nothing if the run ends before.

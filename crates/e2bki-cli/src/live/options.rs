@@ -2,18 +2,21 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use e2bki::Config;
+use e2bki::submaps::SubmapRule;
+use e2bki::{Config, Mapper};
 use e2bki_data::Remap;
 use e2bki_live::dds::{ConnectionOptions, MOST_DOMAINS, Rmw};
-use e2bki_live::{Kind, NodeOptions, PoseSource};
+use e2bki_live::{Kind, NodeOptions, PoseSource, Sharing, Values};
 use e2bki_store::WriteLock;
+use e2bki_view::ServeOptions;
 
 use crate::config::Parameters;
 use crate::map::budget::parse_bytes;
+use crate::map::submaps;
 use crate::map::write;
 use crate::view::ServeArguments;
 
@@ -24,6 +27,8 @@ use crate::view::ServeArguments;
     e2bki live --points /points --odom /odom --classes /label_info --domain 7 --memory 2GB --out street.e2bki\n  \
     e2bki live --points /points --classes offroad7 --loopback --use-sim-time --rate 5 --view\n  \
     e2bki live --points /points --classes urban11 --onto street.e2bki --out street.e2bki\n  \
+    e2bki live --points /points --classes urban11 --share spot --join --share-domain 42 --out both.e2bki\n  \
+    e2bki live --join --classes urban11 --share-domain 42 --foxglove      # a station that only listens\n  \
     ros2 service call /e2bki/save std_srvs/srv/Trigger\n\n\
     Clouds need a field `label`, `class` or `semantic`. Each is mapped when transforms or odometry reach its time; who is too\n\
     slow drops the oldest, and everything that is left out is counted on /diagnostics.\n\n\
@@ -33,8 +38,8 @@ use crate::view::ServeArguments;
     announces.")]
 pub(crate) struct Options {
     /// Topic of the clouds (sensor_msgs/PointCloud2)
-    #[arg(long, value_name = "TOPIC")]
-    pub(super) points: String,
+    #[arg(long, value_name = "TOPIC", required_unless_present = "join")]
+    pub(super) points: Option<String>,
     /// Poses from odometry (nav_msgs/Odometry); transforms connect its frame with that of the clouds
     #[arg(long, value_name = "TOPIC", conflicts_with = "tf")]
     odom: Option<String>,
@@ -59,7 +64,7 @@ pub(crate) struct Options {
     loopback: bool,
     /// Name of the node
     #[arg(long, value_name = "NAME", default_value = "e2bki")]
-    name: String,
+    pub(super) name: String,
     /// What topics of the map begin with
     #[arg(long, value_name = "TOPIC", default_value = "/map")]
     prefix: String,
@@ -81,6 +86,10 @@ pub(crate) struct Options {
     /// Keep at most this much of the map in memory, as in 500MB or 2GiB; the rest waits in a folder beside MAP
     #[arg(long, value_name = "SIZE", requires = "out", value_parser = parse_bytes)]
     pub(super) memory: Option<usize>,
+    /// Keep what every stretch of the drive added, to take it out or correct its poses later: metres, as in 20, seconds (10s)
+    /// or frames (50f)
+    #[arg(long, value_name = "LENGTH", value_parser = submaps::rule, requires = "out")]
+    pub(super) submaps: Option<SubmapRule>,
     /// Updates per second; each takes time from the mapper
     #[arg(long, value_name = "HZ", default_value_t = 1.0)]
     rate: f64,
@@ -102,6 +111,18 @@ pub(crate) struct Options {
     /// Do not undo the motion during a scan
     #[arg(long)]
     no_deskew: bool,
+    /// Tell other robots what this one of this name adds to the map
+    #[arg(long, value_name = "NAME", requires = "points", conflicts_with_all = ["onto", "memory"])]
+    share: Option<String>,
+    /// Take what other robots share into the map: it becomes the sum of all
+    #[arg(long, conflicts_with_all = ["onto", "memory"])]
+    join: bool,
+    /// Domain in which robots share [default: that of --domain]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=i64::from(MOST_DOMAINS)))]
+    share_domain: Option<u16>,
+    /// Most that is sent to the other robots, megabits per second; what changes faster is told later
+    #[arg(long, value_name = "MBIT", default_value_t = 4.0)]
+    share_rate: f64,
     /// Stop after so many seconds
     #[arg(long, value_name = "S")]
     pub(super) seconds: Option<f64>,
@@ -114,6 +135,12 @@ pub(crate) struct Options {
     /// Show the map in the browser too
     #[arg(long)]
     pub(super) view: bool,
+    /// Give all messages to Foxglove, over a WebSocket at this port
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "8765")]
+    foxglove: Option<u16>,
+    /// Topic of pictures to show in Foxglove (sensor_msgs/Image, or CompressedImage where its name ends so)
+    #[arg(long, value_name = "TOPIC", requires = "foxglove")]
+    pub(super) image: Option<String>,
     #[command(flatten)]
     pub(super) serve: ServeArguments,
     #[command(flatten)]
@@ -122,6 +149,11 @@ pub(crate) struct Options {
 
 fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| (1..=10_000).contains(n)).ok_or_else(|| "a number from 1 to 10000".to_string())
+}
+
+/// Type of a topic of pictures: those that are compressed are named so.
+pub(super) fn image_kind(topic: &str) -> Kind {
+    if topic.ends_with("compressed") { Kind::CompressedImage } else { Kind::Image }
 }
 
 impl Options {
@@ -133,6 +165,7 @@ impl Options {
             ("--tolerance", self.tolerance, 0.0, 1.0),
             ("--wait", self.wait, 0.0, 60.0),
             ("--save-every", self.save_every.unwrap_or(1.0), 1.0, 1e6),
+            ("--share-rate", self.share_rate, 0.01, 1e4),
             ("--seconds", self.seconds.unwrap_or(1.0), 0.0, 1e9),
         ] {
             if !(least..=most).contains(&value) {
@@ -186,7 +219,9 @@ impl Options {
             (None, Some(text)) => text.parse().unwrap_or(Rmw::FastRtps),
             (None, None) => Rmw::FastRtps,
         };
-        let mut topics = vec![(Kind::Cloud, self.points.clone())];
+        let mut topics = Vec::new();
+        topics.extend(self.points.clone().map(|topic| (Kind::Cloud, topic)));
+        topics.extend(self.image.clone().map(|topic| (image_kind(&topic), topic)));
         topics.extend(self.odom.clone().map(|topic| (Kind::Odometry, topic)));
         topics.extend([(Kind::Transforms, "/tf".to_string()), (Kind::FixedTransforms, "/tf_static".to_string())]);
         if self.use_sim_time {
@@ -198,20 +233,42 @@ impl Options {
         let networks = if self.loopback { vec![IpAddr::V4(Ipv4Addr::LOCALHOST)] } else { self.network.clone() };
         let prefix = self.prefix.trim_matches('/');
         let prefix = if prefix.is_empty() { String::new() } else { format!("/{prefix}") };
-        Ok(ConnectionOptions { domain, networks, name: self.name.clone(), topics, prefix, rmw })
+        topics.push((Kind::Questions, format!("{prefix}/questions")));
+        let shares = self.share.is_some() || self.join;
+        let share_domain = shares.then_some(self.share_domain.unwrap_or(domain));
+        Ok(ConnectionOptions { domain, networks, name: self.name.clone(), topics, prefix, rmw, share_domain })
+    }
+
+    /// What can be told the node while it runs, to begin with.
+    pub(super) fn values(&self) -> Values {
+        let &Self { rate, tolerance, whole_every, window, wait, .. } = self;
+        Values { rate, tolerance, whole_every, window, wait, region: None }
+    }
+
+    /// Where Foxglove connects to, if it is to.
+    pub(super) fn foxglove(&self) -> Option<ServeOptions> {
+        self.foxglove.map(|port| ServeOptions { host: self.serve.host(), port })
+    }
+
+    /// The exchange with other robots, if there is to be one.
+    pub(super) fn sharing(&self, mapper: &Mapper) -> Result<Option<Sharing>> {
+        if self.share.is_none() && !self.join {
+            return Ok(None);
+        }
+        // No two runs of a robot have the same name, so that none is taken for the other.
+        let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let name = self.share.as_deref().unwrap_or("listener");
+        let run = format!("{name}@{}.{:03}", begun.as_secs(), begun.subsec_millis());
+        let rate = self.share_rate * 1e6 / 8.0;
+        Ok(Some(Sharing::new(run, (self.share.is_some(), self.join), mapper, rate)?))
     }
 
     pub(super) fn node(&self, remap: Remap, costs: Vec<u8>) -> NodeOptions {
         NodeOptions {
             name: self.name.clone(),
-            wait: Duration::from_secs_f64(self.wait),
             deskew: !self.no_deskew,
             remap,
             costs,
-            tolerance: self.tolerance,
-            every: Duration::from_secs_f64(1.0 / self.rate),
-            whole_every: Duration::from_secs_f64(self.whole_every),
-            window_m: self.window,
             save_every: self.save_every.map(Duration::from_secs_f64),
         }
     }

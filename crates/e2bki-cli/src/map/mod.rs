@@ -8,7 +8,7 @@ mod method;
 mod record;
 mod report;
 mod source;
-mod submaps;
+pub(crate) mod submaps;
 pub(crate) mod write;
 
 use std::path::PathBuf;
@@ -251,7 +251,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut frames = dataset.frames(chosen.clone(), AHEAD)?.peekable();
     let mut prepared = None;
     let interruptible = Interruptible::new();
-    let mut stopped = None;
+    let (mut stopped, mut failed) = (None, None::<anyhow::Error>);
     while let Some(frame) = frames.next() {
         let frame = match frame {
             Ok(frame) => frame,
@@ -262,8 +262,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         };
         let next = frames.peek().and_then(|next| next.as_ref().ok()).map(LoadedFrame::frame);
         account.waited += waiting.elapsed();
-        submaps::name_frame(&mut map, &frame)?;
-        let report = match map.insert_ahead(&frame.frame(), next.as_ref(), &mut prepared) {
+        let named = submaps::name_frame(&mut map, &frame);
+        let report = match named.and_then(|()| map.insert_ahead(&frame.frame(), next.as_ref(), &mut prepared)) {
             Ok(report) => report,
             Err(error) => {
                 stopped = Some(Some(error.context(format!("frame {}", frame.id))));
@@ -275,11 +275,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         if let (Some(live), Some(map)) = (&mut live, map.primitives()) {
             live.frame(map, &frame.frame());
         }
-        if let (Some(recorder), Some(map)) = (&mut recorder, map.primitives()) {
-            recorder.frame(map, &frame, &report)?;
+        // What cannot be recorded or shown beside is no reason to lose the map: it is done without, and said at the end.
+        if let (Some(at_work), Some(map)) = (&mut recorder, map.primitives())
+            && let Err(error) = at_work.frame(map, &frame, &report)
+        {
+            (recorder, failed) = (None, Some(error));
         }
-        if let Some(beside) = &mut beside {
-            beside.insert(&frame.frame())?;
+        if let Some(at_work) = &mut beside
+            && let Err(error) = at_work.insert(&frame.frame())
+        {
+            (beside, failed) = (None, Some(error));
         }
         bar.set_message(account.live());
         bar.inc(1);
@@ -297,7 +302,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     bar.finish_and_clear();
     drop(frames);
     let recorded = match (recorder, map.primitives()) {
-        (Some(recorder), Some(map)) => Some(recorder.finish(map)?),
+        (Some(recorder), Some(map)) => recorder.finish(map).map_err(|error| failed = Some(error)).ok(),
         _ => None,
     };
     if let Some(reason) = stopped {
@@ -306,6 +311,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
     // First the map: what is printed may go to a terminal that is no longer there.
     let written = keeper.write(&mut map)?;
+    if let Some(error) = failed {
+        let kept = written
+            .map_or("the map was to be written nowhere".into(), |path| format!("the map is in {}", path.display()));
+        return Err(error.context(kept));
+    }
     account.print(&dataset, &map, &options.method)?;
     if let Some(path) = written {
         table::line(&format!("wrote {}", path.display()))?;

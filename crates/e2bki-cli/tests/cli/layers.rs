@@ -68,3 +68,27 @@ fn mistakes_name_what_to_do() {
     assert!(said.status.success(), "{}", text(&said.stderr));
     assert!(text(&said.stderr).contains("taken for obstacles") && text(&said.stderr).contains("pole"));
 }
+
+#[test]
+fn questions_are_answered_in_words_numbers_and_sql() {
+    let folder = tempfile::tempdir().unwrap();
+    let (map, way) = (golden(), folder.path().join("way.csv"));
+    let rows: String = (0..40).map(|i| format!("{},0,0,0.1,0.0\n", 0.5 * f64::from(i) - 10.0)).collect();
+    std::fs::write(&way, "x,y,z,cost,risk\n".to_string() + &rows).unwrap();
+    let all = e2bki(&["ask", name(&map), "count of anything", "--json", "-"]);
+    let answer: serde_json::Value = serde_json::from_slice(&all.stdout).unwrap();
+    assert!(answer["value"].as_f64().unwrap() > 0.0 && answer["unit"] == "primitives", "{answer}");
+    let area = e2bki(&["ask", name(&map), "area of road or grass within 20 m of the way", "--way", name(&way)]);
+    assert!(text(&area.stdout).trim().ends_with(" m²"), "{}{}", text(&area.stdout), text(&area.stderr));
+    let sql = e2bki(&["ask", name(&map), "length of road", "--way", name(&way), "--sql"]);
+    assert!(text(&sql.stdout).contains("read_parquet(") && text(&sql.stdout).contains("t.class IN ('road')"));
+    for (arguments, part) in [
+        (["area of lava", "--sql"], "road"),
+        (["how much road is there?", "--sql"], "area, volume, count, length"),
+        (["length of road", "--sql"], "--way"),
+    ] {
+        let refused = e2bki(&["ask", name(&map), arguments[0], arguments[1]]);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(text(&refused.stderr).contains(part), "{}", text(&refused.stderr));
+    }
+}

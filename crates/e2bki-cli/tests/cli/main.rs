@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 
 mod bags;
 mod experiments;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod layers;
 mod long_runs;
 mod maps;

@@ -42,6 +42,32 @@ pub(crate) fn name(run: u64) -> String {
     format!("run-{run}")
 }
 
+/// Parameters of robots that count what their beams pass through.
+pub(crate) fn looking() -> Config {
+    config().with(|c| c.free_space.enabled = true)
+}
+
+/// A robot in a round room of 20 m: most tiles around hold nothing but air. Each drive is elsewhere.
+pub(crate) fn look(map: &mut Mapper, run: u64) {
+    for step in 0..3 {
+        let (mut points, mut labels) = (Vec::new(), Vec::new());
+        for beam in 0..32 {
+            let elevation = (10.0 - 20.0 * f64::from(beam) / 31.0_f64).to_radians();
+            for column in 0..512 {
+                let azimuth = std::f64::consts::TAU * f64::from(column) / 512.0;
+                let direction = [azimuth.cos() * elevation.cos(), azimuth.sin() * elevation.cos(), elevation.sin()];
+                let ground = if direction[2] < 0.0 { -1.6 / direction[2] } else { f64::INFINITY };
+                let wall = 40.0 / elevation.cos();
+                points.push(direction.map(|v| (v * ground.min(wall)) as f32));
+                labels.push(u32::from(wall < ground));
+            }
+        }
+        let at = [run as f64 * 17.0 + 0.5 * f64::from(step), 3.0, 1.5];
+        let world_from_sensor = Pose::from_translation(at).unwrap();
+        map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor }).unwrap();
+    }
+}
+
 /// The map of some runs, made by one mapper.
 pub(crate) fn alone(runs: &[u64], folder: &Path) -> Vec<u8> {
     let mut map = empty();

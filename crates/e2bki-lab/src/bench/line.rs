@@ -46,14 +46,17 @@ pub(crate) fn run(frames: usize, threads: usize) -> Result<Value> {
         vec![format!("median ms per frame, last {stretch}"), format!("{late:.3}")],
         vec!["ratio".into(), format!("{:.3}", late / early)],
         vec!["primitives".into(), old.len().to_string()],
-        vec!["bytes per primitive, with index".into(), format!("{:.0}", per(bytes.primitives + bytes.index))],
+        vec![
+            "bytes per primitive, with index".into(),
+            format!("{:.0}", per(bytes.primitives + bytes.derived + bytes.index)),
+        ],
         vec!["bytes of voxels per primitive".into(), format!("{:.0}", per(bytes.voxels))],
     ])?;
     table::line("")?;
     Ok(json!({
         "name": "line", "frames": frames, "early_ms": early, "late_ms": late, "ratio": late / early,
         "primitives": old.len(),
-        "bytes": {"primitives": bytes.primitives, "index": bytes.index, "voxels": bytes.voxels},
+        "bytes": {"primitives": bytes.primitives, "derived": bytes.derived, "index": bytes.index, "voxels": bytes.voxels},
     }))
 }
 

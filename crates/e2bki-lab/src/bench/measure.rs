@@ -145,7 +145,7 @@ pub(super) fn frames(
         1e3 / stream,
         input.len(),
         map.len(),
-        per(bytes.primitives + bytes.index),
+        per(bytes.primitives + bytes.derived + bytes.index),
         map.live_voxel_count(),
         per(bytes.voxels),
     ))?;
@@ -155,7 +155,7 @@ pub(super) fn frames(
         "stream_ms": stream, "stream_hz": 1e3 / stream,
         "on_demand": {"median_ms": late_total, "stream_ms": late_stream, "bytes": late.map.byte_size().total()},
         "voxels_updated": updated, "kernel_values": values, "primitives": map.len(), "voxels": map.live_voxel_count(),
-        "bytes": {"primitives": bytes.primitives, "index": bytes.index, "voxels": bytes.voxels},
+        "bytes": {"primitives": bytes.primitives, "derived": bytes.derived, "index": bytes.index, "voxels": bytes.voxels},
     }))
 }
 

@@ -5,61 +5,82 @@ use e2bki::Config;
 use e2bki::config::{Clustering, Gate, Posterior, Reach, Shape};
 use e2bki_baselines::Baseline;
 use e2bki_eval::plot::{Figure, Panel, Series};
-use e2bki_eval::{Confidence, Record, Table, View, decimals, percent};
+use e2bki_eval::{Confidence, Record, Table, View, decimals};
 use e2bki_sim::Standard;
 
 use super::context::Context;
 use super::dataset::Dataset;
+use super::means::{self, Mean};
 use super::method::{Method, OURS, paper_config};
 use super::study::Study;
 use super::{paper, show};
 
+/// A row: its name, and its record of every drive.
+type Row<'a> = (String, Vec<&'a Record>);
+
 pub(super) fn table(context: &mut Context) -> Result<()> {
-    let dataset = context.dataset(Standard::RellisLike)?;
-    let every = dataset.every();
-    let mut methods = steps(context, &dataset, every)?;
-    let outs = without(&context.config(), every);
-    let first_out = methods.len();
-    methods.extend(outs);
-    let study = Study { dataset: &dataset, methods: &methods, views: &[View::Voxel, View::Continuous], compare: false };
-    let records = context.study(&study)?;
-    context.introduce(&dataset)?;
-    let of = |method: &Method, view: View| records.iter().find(|r| r.view == view && r.method == method.name);
+    let datasets = context.datasets(&[Standard::RellisLike])?;
+    let (mut drives, mut names) = (Vec::new(), (Vec::new(), Vec::new()));
+    for dataset in &datasets {
+        let every = dataset.every();
+        let (steps, outs) = (steps(context, dataset, every)?, without(&context.config(), every));
+        let of = |methods: &[Method]| methods.iter().map(|method| method.name.clone()).collect::<Vec<_>>();
+        names = (of(&steps), of(&outs));
+        let methods: Vec<Method> = steps.into_iter().chain(outs).collect();
+        let views = [View::Voxel, View::Continuous];
+        drives.push(context.study(&Study { dataset, methods: &methods, views: &views, compare: false })?);
+    }
+    let Some(first) = datasets.first() else { return Ok(()) };
+    context.introduce(first)?;
+    if drives.len() > 1 {
+        context.note(&format!("{} drives, mean ± standard error.", drives.len()))?;
+    }
+    let row = |name: &str, method: &str, view: View| -> Row<'_> {
+        let of = |drive: &'_ Vec<Record>| drive.iter().position(|r| r.view == view && r.method == method);
+        (name.to_string(), drives.iter().filter_map(|drive| of(drive).map(|i| &drive[i])).collect())
+    };
 
     let mut rows = Table::new(["the paper's steps", "mIoU", "Acc", "BS", "ECE", "Hz", "paper: mIoU / Acc / BS"]);
-    let mut shown: Vec<(&str, &Record)> = Vec::new();
+    let mut shown: Vec<Row<'_>> = Vec::new();
     for (name, numbers) in paper::ABLATION {
         let (method, view) = match name {
             "+ continuous" => ("+ decomposed uncertainty", View::Continuous),
             _ => (name, View::Voxel),
         };
-        let found = methods.iter().find(|m| m.name == method).and_then(|m| of(m, view));
-        if let Some(record) = found {
+        let row = row(name, method, view);
+        if names.0.iter().any(|known| known == method) && !row.1.is_empty() {
             let [miou, acc, bs] = numbers;
-            shown.push((name, record));
-            rows.row(score_row(name, record).into_iter().chain([format!("{miou:.1} / {acc:.1} / {bs:.1}")]));
+            rows.row(score_row(&row).into_iter().chain([format!("{miou:.1} / {acc:.1} / {bs:.1}")]));
+            shown.push(row);
         }
     }
     context.table(&rows)?;
+    if drives.len() > 1 {
+        context.note("Each step less the one above it, drive by drive:")?;
+        let learned = shown.iter().position(|(name, _)| name.contains("ConvBKI")).unwrap_or(shown.len());
+        context.table(&gains(&shown[..learned]))?;
+    }
 
     let mut rows = Table::new(["our default", "mIoU", "Acc", "BS", "ECE", "Hz", "m³", "MB"]);
-    for method in &methods[first_out..] {
+    for method in &names.1 {
         for view in [View::Voxel, View::Continuous] {
-            let Some(record) = of(method, view) else { continue };
-            let continuous = view == View::Continuous;
-            if continuous && method.name != OURS {
+            if view == View::Continuous && method != OURS {
                 continue;
             }
-            let name = if continuous { show::row_name(record) } else { method.name.clone() };
-            let size = [decimals(record.volume_m3, 0), decimals(record.bytes.map(|b| b as f64 / 1e6), 1)];
-            rows.row(score_row(&name, record).into_iter().chain(size));
+            let mut row = row(method, method, view);
+            let Some(record) = row.1.first() else { continue };
+            row.0 = show::row_name(record);
+            let mean = |value: fn(&Record) -> Option<f64>| Mean::of(row.1.iter().map(|r| value(r))).map(|m| m.mean);
+            let size = [mean(|r| r.volume_m3), mean(|r| r.bytes.map(|b| b as f64 / 1e6))];
+            rows.row(score_row(&row).into_iter().chain([decimals(size[0], 0), decimals(size[1], 1)]));
         }
     }
     context.table(&rows)?;
 
-    let ticks: Vec<String> = shown.iter().map(|(name, _)| name.to_string()).collect();
+    let ticks: Vec<String> = shown.iter().map(|(name, _)| name.clone()).collect();
     let panel = |title: &str, value: fn(&Record) -> Option<f64>, printed: usize| {
-        let ours = Series::at_ticks("here", shown.iter().map(|(_, record)| value(record)));
+        let mean = |(_, of): &Row<'_>| Mean::of(of.iter().map(|record| value(record))).map(|mean| mean.mean);
+        let ours = Series::at_ticks("here", shown.iter().map(mean));
         let of_paper = |name: &str| paper::ABLATION.iter().find(|(row, _)| *row == name).map(|(_, n)| n[printed]);
         let theirs = Series::at_ticks("paper, real RELLIS-3D", shown.iter().map(|(name, _)| of_paper(name)));
         Panel::bars(title, "%", ticks.clone(), vec![ours, theirs])
@@ -70,9 +91,26 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
     context.figure(&figure)
 }
 
-fn score_row(name: &str, record: &Record) -> Vec<String> {
-    let numbers = [record.miou, record.acc, record.bs, record.ece, record.hz].map(percent);
-    [name.to_string()].into_iter().chain(numbers).collect()
+/// Scores of a row.
+const SCORES: [fn(&Record) -> Option<f64>; 5] = [|r| r.miou, |r| r.acc, |r| r.bs, |r| r.ece, |r| r.hz];
+
+fn score_row((name, records): &Row<'_>) -> Vec<String> {
+    let mean = |value: &fn(&Record) -> Option<f64>| means::shown(Mean::of(records.iter().map(|record| value(record))));
+    [name.clone()].into_iter().chain(SCORES.iter().map(mean)).collect()
+}
+
+/// What every step changes: differences drive by drive, so that drives that are hard for all do not count as noise.
+fn gains(steps: &[Row<'_>]) -> Table {
+    let mut table = Table::new(["step", "mIoU", "Acc", "BS", "ECE"]);
+    for pair in steps.windows(2) {
+        let [(_, before), (name, after)] = pair else { continue };
+        let gain = |value: &fn(&Record) -> Option<f64>| {
+            let of = before.iter().zip(after).map(|(before, after)| Some(value(after)? - value(before)?));
+            means::shown(Mean::of(of))
+        };
+        table.row([name.clone()].into_iter().chain(SCORES[..4].iter().map(gain)));
+    }
+    table
 }
 
 /// From S-BKI to E2-BKI, part by part.

@@ -1,49 +1,70 @@
-//! Every class counts: IoU by class, misses, calibration and claimed empty space of every method that learns nothing, on
-//! real recordings and on simulated drives of several seeds.
+//! Every class counts: IoU by class, with and without what a map has no answer for, and claimed empty space of every method
+//! that learns nothing, on real recordings and on simulated drives of several seeds.
 
 use anyhow::Result;
 use e2bki::config::Reach;
 use e2bki_baselines::Baseline;
-use e2bki_eval::{Asked, DASH, Entrant, GroundTruth, NearReturns, Record, Table, View, assess, decimals, percent, run};
+use e2bki_eval::{Asked, DASH, Entrant, GroundTruth, NearReturns, Record, Table, View, assess, run};
 use e2bki_sim::Split;
 
 use super::context::Context;
 use super::dataset::Dataset;
 use super::leaderboard;
-use super::levels::{self, Seen};
+use super::means::{Mean, rows, shown};
 use super::method::{Method, OURS};
-use super::show;
 use super::state::key;
 use crate::table;
 
-/// Seeds of each simulated drive.
+/// Seeds of each simulated drive, unless more are asked for.
 const SEEDS: u64 = 3;
 /// Changes when results of the same inputs change.
-const VERSION: &str = "classes 1";
+const VERSION: &str = "classes 2";
+/// Points of IoU that a class may be behind.
+const BEHIND: f64 = 1.0;
 
 pub(super) fn table(context: &mut Context) -> Result<()> {
-    let mut all: Vec<(Dataset, Vec<Record>)> = Vec::new();
-    for dataset in datasets(context)? {
-        let methods = methods(context, &dataset)?;
-        let records = compare(context, &dataset, &methods)?;
-        context.note(&format!("{}: {} frames, semantics {}.", dataset.name, dataset.frames, dataset.semantics))?;
-        context.table(&scores(&records))?;
-        context.table(&show::by_class(&dataset.classes, &records))?;
-        all.push((dataset, records));
+    let mut all: Vec<OfSet> = Vec::new();
+    let datasets = datasets(context)?;
+    for group in datasets.chunk_by(|a, b| a.is_simulated() && b.is_simulated() && a.group == b.group) {
+        let mut drives = Vec::new();
+        for dataset in group {
+            let methods = methods(context, dataset)?;
+            drives.push(compare(context, dataset, &methods)?);
+        }
+        let first = &group[0];
+        let name = if first.is_simulated() { first.group.clone() } else { first.name.clone() };
+        context.note(&format!(
+            "{name}: {} of {} frames, semantics {}; mean ± standard error.",
+            if group.len() == 1 { "one drive".into() } else { format!("{} drives", group.len()) },
+            first.frames,
+            first.semantics
+        ))?;
+        context.table(&scores(&drives))?;
+        if drives.iter().flatten().any(|record| record.queries > 0) {
+            context.note("IoU by class over the places that a map answers, and with the others as missed:")?;
+            context.table(&by_class(first.classes.names(), &drives, |r| &r.iou))?;
+            context.table(&by_class(first.classes.names(), &drives, |r| &r.iou_strict))?;
+        }
+        all.push((name, first.classes.names().to_vec(), drives));
     }
     context.note(
         "`near %`: share of places on beams, 0.3 to 6 m before the return and 0.25 to 0.75 m from any return of any frame, \
-         that the map says are occupied. `with misses`: mIoU with unoccupied places as missed. Our default against the best \
-         of the methods that learn nothing, and the class in which it is farthest behind the best of them:",
+         that the map says are occupied. `with misses`: unoccupied places count as missed. Our default against the best of \
+         the methods that learn nothing, score by score:",
     )?;
-    context.table(&margins(&all))
+    context.table(&margins(&all))?;
+    context.note(
+        "The classes in which our default is more than 1.0 behind the best of them; `decided` where that is more than two \
+         standard errors from 1.0 behind:",
+    )?;
+    context.table(&behind(&all))
 }
 
 /// Recordings, and simulated drives of several seeds.
 fn datasets(context: &mut Context) -> Result<Vec<Dataset>> {
     let mut all = leaderboard::recordings(context)?;
     for standard in leaderboard::SIMULATED {
-        for nth in 0..SEEDS {
+        for nth in 0..SEEDS.max(context.options.seeds) {
             let (look, simulation) = (&context.options.network, context.simulation());
             all.push(Dataset::simulated_nth(standard, Split::Test, nth, look, context.frames(), &simulation)?);
         }
@@ -80,16 +101,8 @@ fn compare(context: &mut Context, dataset: &Dataset, methods: &[Method]) -> Resu
         let mut entrants = entrants.collect::<Result<Vec<Entrant>>>()?;
         let asked = if dataset.held_out { Asked::Points } else { Asked::Cells };
         let mut truth = GroundTruth::new(dataset.classes.len(), asked, dataset.max_range_m, &[View::Voxel]);
-        let (mut near, mut seen, mut number) = (NearReturns::new(0), Seen::new(context.config().views.resolution), 0);
-        let frames = dataset.iter().inspect(|frame| {
-            if let Ok(frame) = frame {
-                near.add(frame);
-                if number % dataset.every() == 0 {
-                    seen.add(frame);
-                }
-            }
-            number += 1;
-        });
+        let mut near = NearReturns::new(0);
+        let frames = dataset.iter().inspect(|frame| frame.iter().for_each(|frame| near.add(frame)));
         let bar = table::progress(dataset.frames, &dataset.name);
         run(frames, &mut entrants, &mut truth, |i| dataset.asks(i), |done| bar.set_position(done as u64))?;
         bar.finish_and_clear();
@@ -100,15 +113,6 @@ fn compare(context: &mut Context, dataset: &Dataset, methods: &[Method]) -> Resu
             record.before_hits_claimed = (!near.is_empty()).then(|| 100.0 * claimed as f64 / near.len() as f64);
             record.frames = dataset.frames;
             record.semantics = Some(dataset.semantics.clone());
-            if entrant.name == OURS {
-                context.note(&format!(
-                    "{}, {OURS} by the number of mapped frames that saw a place, and by class:",
-                    dataset.name
-                ))?;
-                for table in levels::tables(&*entrant.map, &dataset.classes, &seen, &questions.volume)? {
-                    context.table(&table)?;
-                }
-            }
             context.state.put(&keys[i], &record)?;
         }
     }
@@ -117,21 +121,35 @@ fn compare(context: &mut Context, dataset: &Dataset, methods: &[Method]) -> Resu
     Ok(records)
 }
 
-fn scores(records: &[Record]) -> Table {
-    let mut table = Table::new(["", "mIoU", "with misses", "Acc", "occupied", "BS", "ECE", "m³", "near %", "ms"]);
-    for record in records {
+fn scores(drives: &[Vec<Record>]) -> Table {
+    let mut table = Table::new(["", "mIoU", "with misses", "Acc", "occupied", "BS", "ECE", "m³", "near %"]);
+    for row in rows(&drives.iter().map(Vec::as_slice).collect::<Vec<_>>()) {
+        let mean = |value: fn(&Record) -> Option<f64>| shown(Mean::of(row.iter().map(|record| value(record))));
         table.row([
-            record.method.clone(),
-            percent(record.miou),
-            percent(record.miou_strict),
-            percent(record.acc),
-            percent(record.occupied_share()),
-            percent(record.bs),
-            percent(record.ece),
-            decimals(record.volume_m3, 0),
-            percent(record.before_hits_claimed),
-            decimals(record.hz.map(|hz| 1e3 / hz), 0),
+            row[0].method.clone(),
+            mean(|r| r.miou),
+            mean(|r| r.miou_strict),
+            mean(|r| r.acc),
+            mean(Record::occupied_share),
+            mean(|r| r.bs),
+            mean(|r| r.ece),
+            mean(|r| r.volume_m3),
+            mean(|r| r.before_hits_claimed),
         ]);
+    }
+    table
+}
+
+/// IoU of every class that occurs.
+type Iou = fn(&Record) -> &std::collections::BTreeMap<String, Option<f64>>;
+
+fn by_class(names: &[String], drives: &[Vec<Record>], iou: Iou) -> Table {
+    let occurs = |name: &&String| drives.iter().flatten().any(|r| iou(r).get(*name).copied().flatten().is_some());
+    let names: Vec<&String> = names.iter().filter(occurs).collect();
+    let mut table = Table::new(["IoU %".to_string()].into_iter().chain(names.iter().map(|name| (*name).clone())));
+    for row in rows(&drives.iter().map(Vec::as_slice).collect::<Vec<_>>()) {
+        let cell = |name: &&String| shown(Mean::of(row.iter().map(|record| iou(record).get(*name).copied().flatten())));
+        table.row([row[0].method.clone()].into_iter().chain(names.iter().map(cell)));
     }
     table
 }
@@ -148,38 +166,75 @@ const COLUMNS: [Column; 6] = [
     (|r| r.before_hits_claimed, false),
 ];
 
-/// Our default against the best of the others, score by score and in the class where it is farthest behind.
-fn margins(all: &[(Dataset, Vec<Record>)]) -> Table {
-    let mut table = Table::new([
-        "dataset",
-        "mIoU",
-        "with misses",
-        "Acc",
-        "BS",
-        "ECE",
-        "near %",
-        "classes behind by 1.0",
-        "farthest behind",
-    ]);
-    for (dataset, records) in all {
-        let Some(ours) = records.iter().find(|r| r.method == OURS) else { continue };
-        let others: Vec<&Record> = records.iter().filter(|r| !r.method.starts_with(OURS)).collect();
+/// The other method that is best by its mean over the drives, and ours less that, drive by drive.
+fn against_best(drives: &[Vec<Record>], value: impl Fn(&Record) -> Option<f64>, high: bool) -> Option<(String, Mean)> {
+    let of = |drive: &[Record], name: &str| drive.iter().find(|r| r.method == name).and_then(&value);
+    let others = drives.first()?.iter().map(|r| &r.method).filter(|name| !name.starts_with(OURS));
+    let means = others.filter_map(|name| Some((name, Mean::of(drives.iter().map(|drive| of(drive, name)))?.mean)));
+    let order = |a: &f64, b: &f64| if high { a.total_cmp(b) } else { b.total_cmp(a) };
+    let (best, _) = means.max_by(|a, b| order(&a.1, &b.1))?;
+    let difference = |drive: &Vec<Record>| Some(of(drive, OURS)? - of(drive, best)?);
+    Some((best.clone(), Mean::of(drives.iter().map(difference))?))
+}
+
+/// Name of a set, its classes, and the records of every drive.
+type OfSet = (String, Vec<String>, Vec<Vec<Record>>);
+
+fn signed(mean: Mean) -> String {
+    let error = mean.error.map_or_else(String::new, |error| format!(" ± {error:.1}"));
+    format!("{:+.1}{error}", mean.mean)
+}
+
+/// Our default against the best of the others, score by score.
+fn margins(all: &[OfSet]) -> Table {
+    let mut table = Table::new(["dataset", "mIoU", "with misses", "Acc", "BS", "ECE", "near %"]);
+    for (name, _, drives) in all {
         let margin = |(value, high): &Column| {
-            let order = |a: &f64, b: &f64| if *high { a.total_cmp(b) } else { b.total_cmp(a) };
-            let best = others.iter().filter_map(|r| value(r)).max_by(order);
-            value(ours).zip(best).map_or_else(|| DASH.into(), |(ours, best)| format!("{:+.1}", ours - best))
+            against_best(drives, value, *high).map_or_else(|| DASH.into(), |(_, difference)| signed(difference))
         };
-        let behind = dataset.classes.names().iter().filter_map(|name| {
-            let iou = |r: &Record| r.iou.get(name).copied().flatten();
-            let best = others.iter().filter_map(|r| iou(r)).max_by(f64::total_cmp)?;
-            Some((best - iou(ours).unwrap_or(0.0), name))
-        });
-        let behind: Vec<(f64, &String)> = behind.collect();
-        let worst = behind.iter().max_by(|a, b| a.0.total_cmp(&b.0));
-        let worst = worst.map_or_else(|| DASH.into(), |(gap, name)| format!("{name} {:+.1}", -gap));
-        let count = behind.iter().filter(|(gap, _)| *gap > 1.0).count();
-        let row = [dataset.name.clone()].into_iter().chain(COLUMNS.iter().map(margin));
-        table.row(row.chain([format!("{count} of {}", behind.len()), worst]));
+        table.row([name.clone()].into_iter().chain(COLUMNS.iter().map(margin)));
     }
     table
+}
+
+/// Every class in which our default is far behind the best of the others, by either count.
+fn behind(all: &[OfSet]) -> Table {
+    let mut table = Table::new(["dataset", "class", "counted", "best of the others", "ours less that", ""]);
+    for (dataset, names, drives) in all {
+        for (counted, iou) in [("answered", (|r| &r.iou) as Iou), ("with misses", |r| &r.iou_strict)] {
+            for name in names {
+                let value = |r: &Record| iou(r).get(name).copied().flatten();
+                let Some((best, difference)) = against_best(drives, value, true) else { continue };
+                if difference.mean < -BEHIND {
+                    let decided = difference.error.is_some_and(|error| difference.mean + 2.0 * error < -BEHIND);
+                    let decided = if decided { "decided" } else { "" };
+                    let row = [dataset.clone(), name.clone(), counted.into(), best, signed(difference), decided.into()];
+                    table.row(row);
+                }
+            }
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_is_behind_the_method_that_is_best_in_the_mean() {
+        let record = |method: &str, iou: f64| {
+            let mut record = Record::new("x", method, View::Voxel);
+            record.iou.insert("pole".into(), Some(iou));
+            record
+        };
+        // `b` is better on one drive, `a` in the mean.
+        let drives = [[30.0, 20.0, 27.0], [28.0, 29.0, 26.0], [29.0, 20.0, 25.0]]
+            .map(|[a, b, ours]| vec![record("a", a), record("b", b), record(OURS, ours)]);
+        let (best, difference) = against_best(&drives, |r| r.iou["pole"], true).unwrap();
+        assert_eq!((best.as_str(), signed(difference).as_str()), ("a", "-3.0 ± 0.6"));
+        let table = behind(&[("set".into(), vec!["pole".into()], drives.to_vec())]);
+        assert_eq!(table.rows[1], ["set", "pole", "answered", "a", "-3.0 ± 0.6", "decided"]);
+        assert_eq!(table.rows.len(), 2, "without misses there is nothing to count");
+    }
 }

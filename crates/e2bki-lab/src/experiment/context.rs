@@ -62,14 +62,15 @@ impl Context {
             let parts = folds::parts(&folder, &self.options)?;
             return parts.into_iter().map(|part| self.part(part)).collect();
         }
-        let mut all = Vec::new();
-        for standard in standards {
-            for nth in 0..self.options.seeds {
-                let (look, frames) = (&self.options.network, self.frames());
-                all.push(Dataset::simulated_nth(*standard, Split::Test, nth, look, frames, &self.simulation())?);
-            }
-        }
-        Ok(all)
+        self.stand_ins(standards)
+    }
+
+    /// Stand-ins with every seed, also beside recordings.
+    pub(super) fn stand_ins(&self, standards: &[Standard]) -> Result<Vec<Dataset>> {
+        let each = standards.iter().flat_map(|standard| (0..self.options.seeds).map(move |nth| (*standard, nth)));
+        let (look, frames, simulation) = (&self.options.network, self.frames(), self.simulation());
+        each.map(|(standard, nth)| Dataset::simulated_nth(standard, Split::Test, nth, look, frames, &simulation))
+            .collect()
     }
 
     /// Refuses options of simulated drives where there are none: nothing that was asked for is left out in silence.

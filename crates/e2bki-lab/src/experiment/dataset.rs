@@ -18,6 +18,11 @@ use crate::real::{Eye, Recording};
 /// Frames that kernels are learned from.
 const TRAINING_FRAMES: usize = 60;
 
+/// A way is back where it was within this distance, metres.
+const SAME_PLACE_M: f64 = 1.0;
+/// More frames than a round has.
+const ROUND_FRAMES: usize = 5000;
+
 /// Frames with ground truth, one at a time.
 pub(super) struct Dataset {
     /// Name in tables and records.
@@ -204,6 +209,25 @@ impl Dataset {
             }
             Source::Folder { recording, part } => recording.frame(part.frames.start + index),
         }
+    }
+
+    /// The first frame of a second round: where the way comes back to its first frame, looking the same way.
+    pub(super) fn second_pass(&self) -> Option<usize> {
+        let Source::Simulated { drive, .. } = &self.source else { return None };
+        let pose = |index: usize| Pose::from_matrix(drive.world_from_sensor(index).to_matrix()).ok();
+        let ahead = |pose: &Pose| {
+            let (from, to) = (pose.apply([0.0; 3]), pose.apply([1.0, 0.0, 0.0]));
+            (from, [0, 1, 2].map(|i| to[i] - from[i]))
+        };
+        let (first, direction) = ahead(&pose(0)?);
+        let back = |index: &usize| {
+            pose(*index).is_some_and(|pose| {
+                let (place, along) = ahead(&pose);
+                let apart = (0..3).map(|i| (place[i] - first[i]).powi(2)).sum::<f64>().sqrt();
+                apart < SAME_PLACE_M && (0..3).map(|i| along[i] * direction[i]).sum::<f64>() > 0.9
+            })
+        };
+        (self.frames + 1..ROUND_FRAMES).find(back)
     }
 
     /// All frames, in order.

@@ -76,10 +76,18 @@ pub(super) fn datasets(context: &mut Context) -> Result<Vec<Dataset>> {
     Ok(all)
 }
 
-/// Every recording with ground truth that is there, whole; says which are not.
+/// Every recording that is there, whole, and what of it no setting was chosen on; says which are not there.
 pub(super) fn recordings(context: &mut Context) -> Result<Vec<Dataset>> {
-    let whole = real_parts(context)?.into_iter().map(|part| Part { frames: 0..usize::MAX, ..part });
-    whole.map(|part| context.part(part)).collect()
+    let mut all = Vec::new();
+    for part in real_parts(context)? {
+        let first = part.frames.start;
+        all.push(context.part(Part { frames: 0..usize::MAX, ..part.clone() })?);
+        if first > 0 {
+            let name = part.name.as_ref().map(|name| format!("{name}, from frame {first}"));
+            all.push(context.part(Part { name, ..part })?);
+        }
+    }
+    Ok(all)
 }
 
 /// The real recordings in the data folder; says which are not there.

@@ -1,8 +1,8 @@
 //! Uncertainty, accuracy and calibration by the number of mapped frames that saw a place, and calibration by class: sums
 //! over all places hide larger errors in parts of them.
 
-use e2bki::{ClassSet, SemanticMapper};
-use e2bki_eval::{Calibration, LabelledFrame, Queries, Table, decimals, percent};
+use e2bki::SemanticMapper;
+use e2bki_eval::{Calibration, LabelledFrame, Queries};
 use rustc_hash::FxHashMap;
 
 /// Numbers of frames that make a level: from the first to the last, both included.
@@ -43,12 +43,12 @@ impl Seen {
 }
 
 /// What was asked at some places.
-#[derive(Default)]
-struct Group {
-    asked: u64,
+#[derive(Debug, Clone, Default)]
+pub(super) struct Group {
+    pub(super) asked: u64,
     right: u64,
     uncertainty: f64,
-    calibration: Calibration,
+    pub(super) calibration: Calibration,
 }
 
 impl Group {
@@ -61,30 +61,39 @@ impl Group {
         }
     }
 
-    fn row(&self, name: &str) -> Vec<String> {
+    /// Both together.
+    pub(super) fn with(mut self, other: &Self) -> Self {
+        self.asked += other.asked;
+        self.right += other.right;
+        self.uncertainty += other.uncertainty;
+        self.calibration.merge(&other.calibration);
+        self
+    }
+
+    fn of_answered(&self, value: f64) -> Option<f64> {
         let answered = self.calibration.count();
-        let share = |part: f64, all: u64| (all > 0).then(|| part / all as f64);
-        vec![
-            name.into(),
-            self.asked.to_string(),
-            percent(share(100.0 * self.right as f64, self.asked)),
-            percent(share(100.0 * self.right as f64, answered)),
-            decimals(share(self.uncertainty, answered), 3),
-            percent(self.calibration.brier()),
-            percent(self.calibration.ece()),
-        ]
+        (answered > 0).then(|| 100.0 * value / answered as f64)
+    }
+
+    /// Share of right answers, percent of all answers.
+    pub(super) fn right(&self) -> Option<f64> {
+        self.of_answered(self.right as f64)
+    }
+
+    /// Mean uncertainty of the answers, percent.
+    pub(super) fn uncertainty(&self) -> Option<f64> {
+        self.of_answered(self.uncertainty)
     }
 }
 
-/// The tables of a map: by the number of frames that saw a place, and by the class that the map gives it.
-pub(super) fn tables(
+/// The answers of a map by the number of frames that saw a place, and by the class that the map gives it.
+pub(super) fn groups(
     map: &dyn SemanticMapper,
-    classes: &ClassSet,
+    classes: usize,
     seen: &Seen,
     queries: &Queries<3>,
-) -> anyhow::Result<[Table; 2]> {
-    let mut levels: Vec<Group> = LEVELS.iter().map(|_| Group::default()).collect();
-    let mut by_class: Vec<Group> = classes.names().iter().map(|_| Group::default()).collect();
+) -> anyhow::Result<(Vec<Group>, Vec<Group>)> {
+    let (mut levels, mut by_class) = (vec![Group::default(); LEVELS.len()], vec![Group::default(); classes]);
     let beliefs = map.query_voxels(queries.places())?;
     for ((belief, truth), place) in beliefs.iter().zip(queries.truths()).zip(queries.places()) {
         let right = belief.label() == Some(usize::from(*truth));
@@ -98,21 +107,17 @@ pub(super) fn tables(
             group.add(right, uncertainty);
         }
     }
-    let columns = ["places", "right of all", "right of answered", "mean u", "BS", "ECE"];
-    let mut first = Table::new(["frames that saw it"].into_iter().chain(columns));
-    for ((from, to), group) in LEVELS.iter().zip(&levels).filter(|(_, group)| group.asked > 0) {
-        let name = match (from, to) {
-            (from, &u32::MAX) => format!("{from} or more"),
-            (from, to) if from == to => from.to_string(),
-            (from, to) => format!("{from} to {to}"),
-        };
-        first.row(group.row(&name));
-    }
-    let mut second = Table::new(["class that the map gives"].into_iter().chain(columns));
-    for (name, group) in classes.names().iter().zip(&by_class).filter(|(_, group)| group.asked > 0) {
-        second.row(group.row(name));
-    }
-    Ok([first, second])
+    Ok((levels, by_class))
+}
+
+/// The levels in words.
+pub(super) fn names() -> Vec<String> {
+    let name = |(from, to): &(u32, u32)| match (from, to) {
+        (from, &u32::MAX) => format!("{from} or more"),
+        (from, to) if from == to => from.to_string(),
+        (from, to) => format!("{from} to {to}"),
+    };
+    LEVELS.iter().map(name).collect()
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub(super) fn shown(mean: Option<Mean>) -> String {
 }
 
 /// Rows of a comparison: method and view, each with its records of every drive.
-fn rows<'a>(all: &[&'a [Record]]) -> Vec<Vec<&'a Record>> {
+pub(super) fn rows<'a>(all: &[&'a [Record]]) -> Vec<Vec<&'a Record>> {
     let Some(first) = all.first() else { return Vec::new() };
     let same = |a: &Record, b: &Record| a.method == b.method && a.view == b.view && a.parameters == b.parameters;
     let of = |row: &&'a Record| all.iter().filter_map(|of| of.iter().find(|r| same(r, row))).collect();

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::context::Context;
 use super::{
-    ablation, claims, classes, clustering, dynamic, leaderboard, maps, parameters, parts, planning, readings,
+    ablation, claims, classes, clustering, dynamic, evidence, leaderboard, maps, parameters, parts, planning, readings,
     robustness, scale, speed, tables, uncertainty, volume,
 };
 
@@ -40,6 +40,11 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     ),
     experiment("table-volume", "our map at the occupied volume of EBS's", volume::table),
     experiment("figure-uncertainty", "uncertainty of primitives before and after tempering", uncertainty::figure),
+    experiment(
+        "figure-evidence",
+        "u, accuracy and calibration by the number of frames that saw a place",
+        evidence::figure,
+    ),
     experiment("figure-threshold", "dynamic, static and hybrid uncertainty thresholds", parameters::threshold),
     experiment("figure-sensitivity", "β, ε, d_L, d_S and τ̃, one at a time", parameters::sensitivity),
     experiment(

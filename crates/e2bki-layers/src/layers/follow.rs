@@ -4,7 +4,7 @@ use e2bki::{Changes, Mapper};
 use rayon::prelude::*;
 
 use super::marks::Marks;
-use super::{Asked, Free, Layers, NOWHERE, Refreshed, Views};
+use super::{Asked, Effort, Free, Layers, NOWHERE, Refreshed, Views};
 use crate::error::Result;
 use crate::surfel::{self, Surfel, Through};
 
@@ -12,6 +12,12 @@ impl Layers {
     /// Brings the layers up to date with a map: only what changed since the last time is computed anew, with the same
     /// result as computing everything.
     pub fn refresh(&mut self, map: &Mapper) -> Result<Refreshed> {
+        self.refresh_some(map, &Effort::ALL)
+    }
+
+    /// The same in bounded time: ground and obstacles are brought up to date everywhere, classes as far as the effort goes. What
+    /// waits is said ([`Refreshed::waiting`], [`Self::is_waiting`]), and [`Self::refresh`] leaves nothing waiting.
+    pub fn refresh_some(&mut self, map: &Mapper, effort: &Effort) -> Result<Refreshed> {
         surfel::check(map.classes(), &self.settings.costs)?;
         let since = self.moment.as_ref().filter(|moment| map.has_been_at(moment));
         let changes = since.map(|moment| map.changes_since(moment.number())).filter(|changes| !changes.everything);
@@ -20,21 +26,19 @@ impl Layers {
         let asked = Asked { query: &|places| Ok(map.query(places)), calibrated: true, free: &free };
         let refreshed = match changes {
             None => {
-                self.tiles.clear();
-                for (block, surfel) in surfel::of_primitives(map.primitives(), &self.settings.costs) {
-                    self.tiles.add(block, surfel);
-                }
+                self.tiles.put_all(&surfel::of_map(map, &self.settings));
                 self.compute_all(&asked)?
             }
             Some(changes) => {
                 let (touched, views) = (self.take_surfaces(map, &changes), self.views_of(&changes));
-                self.compute(&touched, &views, &asked)?
+                self.compute(&touched, &views, &asked, effort)?
             }
         };
         // What beams passed through is announced only where something is: the state of all others is looked at.
         if through.is_known() && !refreshed.everything {
             self.look_through(&free);
         }
+        self.look_back(map);
         self.moment = Some(map.moment());
         Ok(refreshed)
     }
@@ -45,24 +49,25 @@ impl Layers {
         let blocks: Vec<([i32; 3], usize)> =
             changes.primitive_blocks().filter_map(|block| Some((block, self.tiles.of_block(block)?))).collect();
         let of_block = |(block, tile): &([i32; 3], usize)| {
-            let there = surfel::of_primitives(map.primitives_in_blocks(*block, *block), &self.settings.costs);
-            let there: Vec<Surfel> = there.into_iter().map(|(_, surfel)| surfel).collect();
+            let there = surfel::of_block(map, *block, &self.settings);
             let before = self.tiles.surfels_of(*tile, *block);
-            let differ: Vec<_> = if there.len() == before.len() {
-                there.iter().zip(before).filter(|(a, b)| a != b).flat_map(|(a, b)| [a, b]).collect()
+            let mut covered = Vec::new();
+            let mut cover = |surfel: &Surfel| covered.push(surfel.covered(&self.grid));
+            if there.len() == before.len() {
+                let differ = there.iter().zip(before).filter(|(a, b)| a != b);
+                differ.for_each(|(a, b)| (cover(a), cover(b)).1);
             } else {
-                there.iter().chain(before).collect()
-            };
-            let covered: Vec<_> = differ.into_iter().map(|surfel| surfel.covered(&self.grid)).collect();
+                there.iter().chain(before).for_each(cover);
+            }
             (there, covered)
         };
         let found: Vec<_> = blocks.par_iter().with_min_len(32).map(of_block).collect();
-        let mut touched = Marks::none(&self.tiles, &self.grid);
+        let mut touched = Marks::none(&self.grid);
         for ((block, tile), (surfels, covered)) in blocks.into_iter().zip(found) {
-            for [columns, rows] in covered {
-                touched.add_range(&self.tiles, &self.grid, columns, rows);
+            if !covered.is_empty() {
+                covered.into_iter().for_each(|[columns, rows]| touched.add_range(columns, rows));
+                self.tiles.put(tile, block, &surfels);
             }
-            self.tiles.put(tile, block, surfels);
         }
         touched
     }
@@ -77,6 +82,25 @@ impl Layers {
             });
         }
         views
+    }
+
+    /// When the ground of every cell was last seen. A frame dates more than it changes, so that all are looked at.
+    fn look_back(&mut self, map: &Mapper) {
+        let counters = map.free_space();
+        let begin = counters.and_then(|counters| counters.span()).map(|span| span.first);
+        let (Some(counters), Some(first)) = (counters, begin) else {
+            if self.begin.take().is_some() {
+                self.cells.iter_mut().for_each(|cell| cell.last_seen = f32::NAN);
+            }
+            return;
+        };
+        self.begin = begin;
+        let grid = self.grid;
+        self.cells.par_iter_mut().enumerate().with_min_len(4096).for_each(|(index, cell)| {
+            let [x, y] = grid.center(index);
+            let seen = counters.seen([x, y, f64::from(cell.height)]);
+            cell.last_seen = seen.map_or(f32::NAN, |seen| (seen.last - first) as f32);
+        });
     }
 
     /// The state of cells that have no sample of their own, by what was seen through.

@@ -3,104 +3,123 @@
 use e2bki::Beliefs;
 use rayon::prelude::*;
 
-use super::marks::Marks;
-use super::{Asked, Free, Layers, NOWHERE, Refreshed, Views};
+use super::marks::{Marks, ROWS};
+use super::{Asked, Effort, Layers, Refreshed, Views};
 use crate::cell::Cell;
 use crate::error::Result;
 use crate::traverse::{Geometry, tempered, traversability};
 
 impl Layers {
-    /// Asks for the classes of cells whose height is another than before or where beliefs can differ, and judges these and all
-    /// whose plane changed or in which other things stand.
+    /// Asks for classes of cells whose height is another than before or where beliefs can differ, as far as the effort goes, and
+    /// judges these and all whose plane changed or in which other things stand.
     pub(super) fn judge(
         &mut self,
         raised: &Marks,
-        changed: &Marks,
+        mut changed: Marks,
         views: &Views,
         asked: &Asked<'_>,
+        effort: &Effort,
     ) -> Result<Refreshed> {
-        let (mut work, mut questions, mut bare) = (Vec::new(), 0, 0);
-        let stale = |tile: &usize| views[*tile] != NOWHERE || raised.has_tile(*tile) || changed.has_tile(*tile);
-        for tile in (0..self.tiles.len()).filter(stale) {
-            let [low, high] = views[tile];
-            for cell in self.tiles.cells(&self.grid, tile).iter() {
-                let height = self.cells[cell].height;
-                let (moved, viewed) = (raised.has(cell), height >= low && height <= high);
-                if height.is_finite() && (moved || viewed || changed.has(cell)) {
-                    let place = (moved || viewed).then_some(questions);
-                    questions += usize::from(place.is_some());
-                    work.push((cell, place));
-                } else if moved || changed.has(cell) {
+        self.waiting.begin();
+        let bare = self.note_waiting(raised, &changed, views);
+        let taken = self.waiting.take(&self.grid, effort);
+        // A bounded number at a time: every answer has a number for each class.
+        for part in taken.chunks(1 << 18) {
+            let places: Vec<[f64; 3]> = part.iter().map(|cell| self.place(*cell)).collect();
+            self.believe(part, &(asked.query)(&places)?, asked.calibrated, &mut changed);
+        }
+        let cells = bare + self.cost(&changed, asked);
+        let (waiting, oldest) = self.waiting.left();
+        Ok(Refreshed { cells, asked: taken.len(), waiting, oldest, everything: false })
+    }
+
+    /// Has cells wait to be asked about; clears those that have lost their ground, and returns how many.
+    fn note_waiting(&mut self, raised: &Marks, changed: &Marks, views: &Views) -> usize {
+        let mut bare = 0;
+        for (tile, [low, high]) in views.iter().enumerate() {
+            for cell in self.tiles.cells(tile).iter() {
+                let height = self.heights[cell];
+                if height.is_finite() {
+                    if raised.has(cell) || (height >= *low && height <= *high) {
+                        self.waiting.add(cell);
+                    }
+                } else if raised.has(cell) || changed.has(cell) {
                     self.cells[cell] = self.cells[cell].without_ground();
                     self.probability[cell * self.classes..][..self.classes].fill(0.0);
+                    self.waiting.forget(cell);
                     bare += 1;
                 }
             }
         }
-        // A bounded number at a time: every answer has a number for each class.
-        let mut first = 0;
-        for part in work.chunks(1 << 18) {
-            let of_part = part.iter().filter(|(_, place)| place.is_some());
-            let places: Vec<[f64; 3]> = of_part.map(|(cell, _)| self.place(*cell)).collect();
-            let beliefs = (asked.query)(&places)?;
-            let (classes, Asked { calibrated, free, .. }) = (self.classes, asked);
-            let mut rows: Vec<f32> = part.iter().flat_map(|(cell, _)| self.probability(*cell)).copied().collect();
-            let done: Vec<Cell> = rows
-                .par_chunks_mut(classes)
-                .zip(part)
-                .with_min_len(512)
-                .map(|(row, (cell, place))| {
-                    let belief = place.map(|place| (&beliefs, place - first));
-                    self.judged(*cell, belief, row, *calibrated, *free)
-                })
-                .collect();
-            for (((cell, _), value), row) in part.iter().zip(done).zip(rows.chunks_exact(classes)) {
-                self.cells[*cell] = value;
-                self.probability[cell * classes..][..classes].copy_from_slice(row);
+        bare
+    }
+
+    /// Takes over beliefs at the ground of cells in ascending order, and marks those that are others than before.
+    fn believe(&mut self, part: &[usize], beliefs: &Beliefs, calibrated: bool, changed: &mut Marks) {
+        let (width, classes) = (self.grid.size[0], self.classes);
+        let rows = self.cells.par_chunks_mut(width).zip(self.probability.par_chunks_mut(width * classes));
+        rows.zip(changed.rows_mut()).enumerate().with_min_len(ROWS).for_each(|(row, ((cells, rows), marks))| {
+            let at = |cell: usize| part.partition_point(|other| *other < cell);
+            let mut before = vec![0.0; classes];
+            for place in at(row * width)..at((row + 1) * width) {
+                let column = part[place] - row * width;
+                let probability = &mut rows[column * classes..][..classes];
+                before.copy_from_slice(probability);
+                let class = cells[column].class;
+                cells[column].believe(beliefs, place, probability, calibrated);
+                // Costs depend on nothing else.
+                marks[column] |= cells[column].class != class || before != probability;
             }
-            first += places.len();
-        }
-        Ok(Refreshed { cells: work.len() + bare, asked: questions, everything: false })
+        });
+    }
+
+    /// What driving on the marked cells costs, as far as their ground is known; returns how many there are.
+    fn cost(&mut self, changed: &Marks, asked: &Asked<'_>) -> usize {
+        let (width, classes, grid) = (self.grid.size[0], self.classes, self.grid);
+        let (ground, settings) = (&self.ground, &self.settings);
+        let rows = self.cells.par_chunks_mut(width).zip(self.probability.par_chunks_mut(width * classes));
+        let of_row = |(row, (cells, rows)): (usize, (&mut [Cell], &mut [f32]))| {
+            let mut count = 0;
+            for (column, known) in cells.iter_mut().enumerate() {
+                let index = row * width + column;
+                if !changed.has(index) || !known.height.is_finite() {
+                    continue;
+                }
+                count += 1;
+                let probability = &mut rows[column * classes..][..classes];
+                // Nobody has been asked yet.
+                if probability[0] == 0.0 && probability.iter().all(|p| *p == 0.0) {
+                    probability.fill(1.0 / classes as f32);
+                }
+                let geometry = Geometry {
+                    slope: f64::from(known.slope),
+                    slope_std: f64::from(known.slope_std),
+                    step: f64::from(known.step),
+                    roughness: f64::from(known.roughness),
+                    obstacle: f64::from(known.obstacle),
+                };
+                let found = traversability(&geometry, probability, &settings.costs, &settings.robot);
+                (known.lethal, known.cost) = (found.lethal as f32, found.cost as f32);
+                (known.cost_std, known.risk_cost) = (found.cost_std as f32, found.risk_cost as f32);
+                let [x, y] = grid.center(index);
+                let through = || (asked.free)([x, y, f64::from(known.height)]).unwrap_or(known.slope.is_finite());
+                let seen = ground[index].is_finite() || through();
+                known.state = known.state_if(seen);
+            }
+            count
+        };
+        rows.enumerate().with_min_len(ROWS).map(of_row).sum()
     }
 
     /// The ground of a cell.
     fn place(&self, cell: usize) -> [f64; 3] {
         let [x, y] = self.grid.center(cell);
-        [x, y, f64::from(self.cells[cell].height)]
-    }
-
-    /// A cell with what driving there costs, by the belief at its ground if that was asked for; `row` has the probabilities of
-    /// its classes, or is filled with them.
-    fn judged(
-        &self,
-        cell: usize,
-        belief: Option<(&Beliefs, usize)>,
-        row: &mut [f32],
-        calibrated: bool,
-        free: Free<'_>,
-    ) -> Cell {
-        let mut known = self.cells[cell];
-        if let Some((beliefs, place)) = belief {
-            known.believe(beliefs, place, row, calibrated);
-        }
-        let geometry = Geometry {
-            slope: f64::from(known.slope),
-            slope_std: f64::from(known.slope_std),
-            step: f64::from(known.step),
-            roughness: f64::from(known.roughness),
-            obstacle: f64::from(known.obstacle),
-        };
-        let found = traversability(&geometry, row, &self.settings.costs, &self.settings.robot);
-        (known.lethal, known.cost) = (found.lethal as f32, found.cost as f32);
-        (known.cost_std, known.risk_cost) = (found.cost_std as f32, found.risk_cost as f32);
-        let seen = self.ground[cell].is_finite() || free(self.place(cell)).unwrap_or(known.slope.is_finite());
-        known.state = known.state_if(seen);
-        known
+        [x, y, f64::from(self.heights[cell])]
     }
 }
 
 impl Cell {
-    /// Takes over the belief at its ground.
+    /// Takes over the belief at its ground, and its probabilities into a row.
     fn believe(&mut self, beliefs: &Beliefs, place: usize, row: &mut [f32], calibrated: bool) {
         let belief = beliefs.get(place);
         // Once: its powers are what takes longest here.

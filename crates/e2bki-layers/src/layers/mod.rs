@@ -6,10 +6,11 @@ mod marks;
 mod settings;
 mod standing;
 mod surface;
+mod waiting;
 
 use e2bki::{Beliefs, Mapper, Moment, SemanticMapper};
 
-pub use settings::{Refreshed, Settings};
+pub use settings::{Effort, Refreshed, Settings};
 
 use crate::cell::Cell;
 use crate::error::Result;
@@ -18,6 +19,7 @@ use crate::ground::{Floor, RowSums};
 use crate::surfel;
 use crate::tiles::Tiles;
 use marks::Marks;
+use waiting::Waiting;
 
 /// Layers of a grid: a [`Cell`] and the probabilities of the classes for every cell, rows from south to north.
 #[derive(Debug, Clone)]
@@ -34,7 +36,13 @@ pub struct Layers {
     floors: Vec<Floor>,
     /// Those of the samples that are ground.
     ground: Vec<f32>,
+    /// Heights of the cells, once more: for steps, which look at the cells around.
+    heights: Vec<f32>,
     rows: Vec<RowSums>,
+    /// Cells whose class may be out of date.
+    waiting: Waiting,
+    /// The first second of the map.
+    begin: Option<u32>,
     moment: Option<Moment>,
 }
 
@@ -71,9 +79,8 @@ impl Layers {
         surfel::check(map.classes(), &settings.costs)?;
         surfel::check(method.classes(), &settings.costs)?;
         let mut layers = Self::empty(grid, settings, map.classes().len());
-        for (block, surfel) in surfel::as_believed(map, method, &layers.settings.costs)? {
-            layers.tiles.add(block, surfel);
-        }
+        let surfels = surfel::as_believed(map, method, &layers.settings)?;
+        layers.tiles.put_all(&surfels);
         let asked = Asked { query: &|places| Ok(method.query(places)?), calibrated: false, free: &|_: [f64; 3]| None };
         layers.compute_all(&asked)?;
         Ok(layers)
@@ -98,7 +105,10 @@ impl Layers {
             sample: vec![f32::NAN; grid.len()],
             floors: vec![Floor::NONE; tiles.len()],
             ground: vec![f32::NAN; grid.len()],
+            heights: vec![f32::NAN; grid.len()],
             rows: vec![RowSums::default(); grid.len()],
+            waiting: Waiting::none(&grid),
+            begin: None,
             moment: None,
             tiles,
             grid,
@@ -107,18 +117,33 @@ impl Layers {
 
     fn compute_all(&mut self, asked: &Asked<'_>) -> Result<Refreshed> {
         let views = vec![EVERYWHERE; self.tiles.len()];
-        let done = self.compute(&Marks::all(&self.tiles, &self.grid), &views, asked)?;
+        let done = self.compute(&Marks::all(&self.grid), &views, asked, &Effort::ALL)?;
         Ok(Refreshed { everything: true, ..done })
     }
 
     /// Computes everything that depends on cells whose surfaces changed, and on beliefs. Each step says which of its results
     /// are others than before, and the next one starts from these alone.
-    fn compute(&mut self, touched: &Marks, views: &Views, asked: &Asked<'_>) -> Result<Refreshed> {
+    fn compute(&mut self, touched: &Marks, views: &Views, asked: &Asked<'_>, effort: &Effort) -> Result<Refreshed> {
         let (samples, floors) = self.find_samples(touched);
-        let admitted = self.admit_ground(&samples, &floors);
-        let (raised, mut changed) = self.fit_ground(&admitted);
+        let (admitted, mut changed) = self.admit_ground(&samples, &floors);
+        let (raised, tilted) = self.fit_ground(&admitted);
+        changed.join(&tilted);
         changed.join(&self.find_obstacles(touched, &floors, &admitted, &raised));
-        self.judge(&raised, &changed, views, asked)
+        if touched.everything {
+            changed = touched.clone();
+        }
+        self.judge(&raised, changed, views, asked, effort)
+    }
+
+    /// The time of the map's first frame, whole seconds, from which [`Cell::last_seen`] counts; nothing in a map that does not know
+    /// when places were seen.
+    pub fn begin(&self) -> Option<f64> {
+        self.begin.map(f64::from)
+    }
+
+    /// Whether the class of a cell may be that of an earlier state of the map; see [`Effort`].
+    pub fn is_waiting(&self, cell: usize) -> bool {
+        self.waiting.has(cell)
     }
 
     /// Where the cells are.

@@ -1,4 +1,4 @@
-//! What layers are computed for, and what that took.
+//! What layers are computed for, how much at a time, and what that took.
 
 use crate::costs::ClassCosts;
 use crate::robot::Robot;
@@ -21,13 +21,32 @@ impl Settings {
     }
 }
 
+/// How many cells a refresh asks the map about, of those whose class may be another than before. Ground, obstacles and what
+/// follows from them are always up to date; a class that was not asked for is that of an earlier state of the map, or none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effort {
+    /// A place and a distance, metres: all cells within it are asked about.
+    pub near: Option<([f64; 2], f64)>,
+    /// Cells elsewhere that are asked about: first those that never were, then those that wait longest.
+    pub elsewhere: usize,
+}
+
+impl Effort {
+    /// Everything is up to date.
+    pub const ALL: Self = Self { near: None, elsewhere: usize::MAX };
+}
+
 /// What bringing layers up to date took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refreshed {
     /// Cells whose costs were computed anew.
     pub cells: usize,
-    /// Cells of these whose class was asked of the map.
+    /// Cells whose class was asked of the map.
     pub asked: usize,
+    /// Cells that wait to be asked about: their class may be out of date.
+    pub waiting: usize,
+    /// Refreshes since when the one that waits longest does; 0 if none waits.
+    pub oldest: u32,
     /// Whether everything was computed, from nothing.
     pub everything: bool,
 }

@@ -1,31 +1,35 @@
 //! Steps and obstacles of the marked cells.
 
+use rayon::prelude::*;
+
 use super::Layers;
-use super::marks::Marks;
+use super::marks::{Marks, ROWS};
+use crate::cell::Cell;
+use crate::grid::Grid;
 use crate::obstacle::Standing;
 
-impl Layers {
-    /// Steps between a cell's ground and that of the cells around it, with the plane taken out.
-    fn step(&self, cell: usize) -> f32 {
-        let off = |cell: usize| self.ground[cell] - self.cells[cell].height;
-        let own = off(cell);
-        if own.is_nan() {
-            return f32::NAN;
-        }
-        let (width, rows) = (self.grid.size[0], self.grid.size[1]);
-        let (column, row) = (cell % width, cell / width);
-        let mut highest = f32::NAN;
-        for y in row.saturating_sub(1)..(row + 2).min(rows) {
-            for x in column.saturating_sub(1)..(column + 2).min(width) {
-                let difference = (off(y * width + x) - own).abs();
-                if difference.is_finite() && y * width + x != cell {
-                    highest = highest.max(difference);
-                }
+/// Steps between a cell's ground and that of the cells around it, with the plane taken out.
+fn step(grid: &Grid, ground: &[f32], heights: &[f32], cell: usize) -> f32 {
+    let off = |cell: usize| ground[cell] - heights[cell];
+    let own = off(cell);
+    if own.is_nan() {
+        return f32::NAN;
+    }
+    let (width, rows) = (grid.size[0], grid.size[1]);
+    let (column, row) = (cell % width, cell / width);
+    let mut highest = f32::NAN;
+    for y in row.saturating_sub(1)..(row + 2).min(rows) {
+        for x in column.saturating_sub(1)..(column + 2).min(width) {
+            let difference = (off(y * width + x) - own).abs();
+            if difference.is_finite() && y * width + x != cell {
+                highest = highest.max(difference);
             }
         }
-        highest
     }
+    highest
+}
 
+impl Layers {
     /// What stands in cells whose surfaces or ground changed, and steps beside them; returns the cells where that made a
     /// difference.
     pub(super) fn find_obstacles(
@@ -35,55 +39,69 @@ impl Layers {
         admitted: &Marks,
         raised: &Marks,
     ) -> Marks {
+        let mut steps = admitted.clone();
+        steps.join(raised);
+        let mut changed = self.find_steps(&steps.grown([1, 1]));
         let mut stand = touched.clone();
         stand.join(raised);
         if !stand.everything {
             // Without ground the floors around say what hangs too high.
             for tile in floors.iter().flat_map(|tile| self.tiles.around(*tile)) {
-                for cell in self.tiles.cells(&self.grid, tile).iter().filter(|c| !self.cells[*c].height.is_finite()) {
-                    stand.add(tile, cell);
-                }
+                self.tiles.cells(tile).iter().filter(|c| !self.heights[*c].is_finite()).for_each(|c| stand.add(c));
             }
         }
-        let mut steps = admitted.clone();
-        steps.join(raised);
-        let mut marks = steps.grown(&self.tiles, &self.grid, [1, 1]);
-        marks.join(&stand);
-        let standing = |layers: &Self, tile: usize| {
-            let patch = layers.tiles.cells(&layers.grid, tile);
-            let settings = &layers.settings;
-            // Where no ground is known, as below a crown, the lowest around tells what hangs too high to block.
-            let floor =
-                layers.tiles.around(tile).map(|other| layers.floors[other].height).fold(f32::INFINITY, f32::min);
-            let floor = if floor.is_finite() { floor } else { f32::NAN };
-            let mut found = vec![Standing::NOTHING; patch.len()];
-            if patch.iter().any(|cell| stand.has(cell)) {
-                let near = layers.tiles.surfels_near(&layers.grid, tile);
-                for surfel in near.filter(|surfel| surfel.points >= settings.min_points) {
-                    surfel.cover(&layers.grid, &patch, |k, cell, height, half| {
-                        let known = layers.cells[cell].height;
+        changed.join(&self.find_standing(&stand));
+        changed
+    }
+
+    fn find_steps(&mut self, marks: &Marks) -> Marks {
+        let (grid, ground, heights) = (&self.grid, &self.ground, &self.heights);
+        let mut changed = Marks::none(grid);
+        let rows = self.cells.par_chunks_mut(grid.size[0]).zip(changed.rows_mut()).enumerate();
+        rows.with_min_len(ROWS).for_each(|(row, (cells, changed))| {
+            let first = row * grid.size[0];
+            for (column, known) in cells.iter_mut().enumerate().filter(|(column, _)| marks.has(first + column)) {
+                let step = step(grid, ground, heights, first + column);
+                changed[column] = step.to_bits() != known.step.to_bits();
+                known.step = step;
+            }
+        });
+        changed
+    }
+
+    fn find_standing(&mut self, stand: &Marks) -> Marks {
+        let (grid, tiles, settings) = (&self.grid, &self.tiles, &self.settings);
+        let (floors, mut changed) = (&self.floors, Marks::none(grid));
+        let bands = tiles.bands(grid, &mut self.cells).into_par_iter().zip(tiles.bands(grid, changed.cells_mut()));
+        bands.enumerate().for_each(|(band, (cells, changed))| {
+            let mut found = Vec::new();
+            for tile in band * tiles.size()[0]..(band + 1) * tiles.size()[0] {
+                let patch = tiles.cells(tile);
+                if !patch.iter().any(|cell| stand.has(cell)) {
+                    continue;
+                }
+                // Where no ground is known, as below a crown, the lowest around tells what hangs too high to block.
+                let floor = tiles.around(tile).map(|other| floors[other].height).fold(f32::INFINITY, f32::min);
+                let floor = if floor.is_finite() { floor } else { f32::NAN };
+                let first = patch.rows().start * grid.size[0];
+                found.clear();
+                found.resize(patch.len(), Standing::NOTHING);
+                for surfel in tiles.surfels_near(grid, tile).filter(|surfel| surfel.counts) {
+                    surfel.cover(grid, patch, |k, cell, height, half| {
+                        let known = cells[cell - first].height;
                         let ground = f64::from(if known.is_finite() { known } else { floor });
                         found[k].add(height - half - ground, height + half - ground, surfel.lethal, &settings.robot);
                     });
                 }
-            }
-            let marked = patch.iter().zip(found).filter(|(cell, _)| marks.has(*cell));
-            marked.map(|(cell, found)| (layers.step(cell), stand.has(cell).then_some(found))).collect()
-        };
-        let mut changed = Marks::none(&self.tiles, &self.grid);
-        self.each(&marks, standing, |layers, tile, cell, (step, standing): (f32, Option<Standing>)| {
-            let known = &mut layers.cells[cell];
-            let before = *known;
-            known.step = step;
-            if let Some(standing) = standing {
-                known.obstacle = standing.probability;
-                (known.obstacle_low, known.obstacle_high) = standing.range();
-                known.overhang = standing.overhang();
-            }
-            let all =
-                |c: &crate::Cell| [c.step, c.obstacle, c.obstacle_low, c.obstacle_high, c.overhang].map(f32::to_bits);
-            if all(&before) != all(known) {
-                changed.add(tile, cell);
+                for (cell, standing) in patch.iter().zip(&found).filter(|(cell, _)| stand.has(*cell)) {
+                    let known = &mut cells[cell - first];
+                    let all = |c: &Cell| [c.obstacle, c.obstacle_low, c.obstacle_high, c.overhang].map(f32::to_bits);
+                    let before = all(known);
+                    known.obstacle = standing.probability;
+                    (known.obstacle_low, known.obstacle_high) = standing.range();
+                    known.overhang = standing.overhang();
+                    changed[cell - first] = before != all(known);
+                }
             }
         });
         changed

@@ -40,10 +40,10 @@ struct Counts {
 }
 
 impl Publications {
-    pub(super) fn start(node: &mut Node, prefix: &str) -> Result<Self> {
+    pub(super) fn start(node: &mut Node, outputs: &[Output], prefix: &str) -> Result<Self> {
         let mut publishers = BTreeMap::new();
-        for output in Output::ALL {
-            publishers.insert(output, publisher(node, output, &output.topic(prefix))?);
+        for output in outputs {
+            publishers.insert(*output, publisher(node, *output, &output.topic(prefix))?);
         }
         let (channel, messages) = sync_channel(WAITING);
         let counts: Arc<Counts> = Arc::default();

@@ -1,7 +1,8 @@
-//! Services that others call: save and reset, both `std_srvs/Trigger`.
+//! Services that others call: save and reset, both `std_srvs/Trigger`, and parameters.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 
 use ros2_client::qos::History;
@@ -9,7 +10,9 @@ use ros2_client::{Message, Name, Node, QosProfile, RmwRequestId, Server, Service
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::parameters::ParameterServices;
 use crate::error::{Error, Result};
+use crate::inputs::Inputs;
 use crate::node::{Command, Request};
 
 /// Whose services are to be understood: middlewares wrap requests in ways of their own.
@@ -85,10 +88,17 @@ pub(super) struct Services {
     /// Requests that the mapper has not answered yet.
     open: Vec<Open>,
     mapper: SyncSender<Request>,
+    parameters: ParameterServices,
 }
 
 impl Services {
-    pub(super) fn new(node: &mut Node, name: &str, rmw: Rmw, mapper: SyncSender<Request>) -> Result<Self> {
+    pub(super) fn new(
+        node: &mut Node,
+        name: &str,
+        rmw: Rmw,
+        mapper: SyncSender<Request>,
+        inputs: Arc<Inputs>,
+    ) -> Result<Self> {
         let mapping = match rmw {
             Rmw::FastRtps => ServiceMapping::Enhanced,
             Rmw::Cyclone => ServiceMapping::Cyclone,
@@ -103,11 +113,13 @@ impl Services {
             let server = node.create_server(mapping, &full, &kind, qos.clone(), qos.clone());
             servers.push((command, server.map_err(|e| refused(&e))?));
         }
-        Ok(Self { servers, open: Vec::new(), mapper })
+        let parameters = ParameterServices::new(node, name, (mapping, &qos), inputs)?;
+        Ok(Self { servers, open: Vec::new(), mapper, parameters })
     }
 
     /// Passes requests on to the mapper, and answers back.
     pub(super) fn answer(&mut self) {
+        self.parameters.answer();
         for (number, (command, server)) in self.servers.iter().enumerate() {
             while let Ok(Some((id, Empty))) = server.receive_request() {
                 let (answer, answered) = sync_channel(1);

@@ -25,19 +25,23 @@ impl Kind {
     /// Package and name of its type.
     fn type_name(self) -> (&'static str, &'static str) {
         match self {
-            Self::Cloud => ("sensor_msgs", "PointCloud2"),
+            Self::Cloud | Self::Questions => ("sensor_msgs", "PointCloud2"),
+            Self::Image => ("sensor_msgs", "Image"),
+            Self::CompressedImage => ("sensor_msgs", "CompressedImage"),
             Self::Transforms | Self::FixedTransforms => ("tf2_msgs", "TFMessage"),
             Self::Odometry => ("nav_msgs", "Odometry"),
             Self::Clock => ("rosgraph_msgs", "Clock"),
             Self::LabelInfo => ("vision_msgs", "LabelInfo"),
+            Self::Shared => ("std_msgs", "UInt8MultiArray"),
         }
     }
 
     /// Messages that wait to be taken from DDS; small ones may come in bursts.
     fn depth(self) -> usize {
         match self {
-            Self::Cloud => 10,
+            Self::Cloud | Self::Questions | Self::Image | Self::CompressedImage => 10,
             Self::Clock => 1,
+            Self::Shared => 64,
             Self::Transforms | Self::FixedTransforms | Self::Odometry | Self::LabelInfo => 100,
         }
     }
@@ -93,7 +97,7 @@ impl Subscriptions {
     }
 
     /// Takes messages until it is told to stop.
-    pub(super) fn listen(mut self, mut services: Services, stop: &AtomicBool) {
+    pub(super) fn listen(mut self, mut services: Option<Services>, stop: &AtomicBool) {
         let mut poll = Poll::new().map_err(|e| self.note(format!("cannot wait for messages: {e}"))).ok();
         let mut events = Events::with_capacity(64);
         let mut discovered: Option<Instant> = None;
@@ -107,7 +111,9 @@ impl Subscriptions {
                 std::thread::sleep(LOOK);
             }
             self.take();
-            services.answer();
+            if let Some(services) = &mut services {
+                services.answer();
+            }
         }
     }
 

@@ -64,6 +64,16 @@ pub(super) fn write(map: &Mapper, path: &Path) -> Result<()> {
             ("existence", npy::array("<f8", rows, None, known.iter().flat_map(|(_, e, _)| e.to_le_bytes()))),
             ("hits", count(|tally| tally.hits)),
             ("passes", count(|tally| tally.passes)),
+            // Not a number where no frame with a time was.
+            (
+                "last_seen",
+                npy::array(
+                    "<f8",
+                    rows,
+                    None,
+                    map.primitives().flat_map(|p| map.last_seen(p.mean()).unwrap_or(f64::NAN).to_le_bytes()),
+                ),
+            ),
             ("free_space", npy::array("|u1", counters.len(), None, counters.iter().copied())),
         ]);
     }

@@ -15,9 +15,14 @@ fn quoted(name: &str) -> String {
 pub(super) fn csv(rows: &Rows<'_>, path: &Path) -> Result<()> {
     let map = rows.map;
     let more = if rows.existence { ",state,existence,hits,passes" } else { "" };
+    let timed = map.free_space().is_some_and(|counters| counters.span().is_some());
+    let when = if timed { ",last_seen" } else { "" };
     let names: Vec<String> = map.classes().names().iter().map(|name| quoted(name)).collect();
     written(path, |out| {
-        writeln!(out, "id,x,y,z,label,class,uncertainty,points,range,cov_xx,cov_yy,cov_zz,cov_xy,cov_xz,cov_yz{more}")?;
+        writeln!(
+            out,
+            "id,x,y,z,label,class,uncertainty,points,range,cov_xx,cov_yy,cov_zz,cov_xy,cov_xz,cov_yz{more}{when}"
+        )?;
         for p in rows.iter() {
             let [x, y, z] = p.mean();
             let (label, u, weight, range) = (p.label(), p.uncertainty() as f32, p.weight(), p.range() as f32);
@@ -27,6 +32,10 @@ pub(super) fn csv(rows: &Rows<'_>, path: &Path) -> Result<()> {
             }
             if let Some((state, existence, tally)) = map.existence_of(p) {
                 write!(out, ",{},{},{},{}", state as u8, existence as f32, tally.hits, tally.passes)?;
+            }
+            if timed {
+                // Empty where no frame with a time was.
+                write!(out, ",{}", map.last_seen(p.mean()).map_or_else(String::new, |time| time.to_string()))?;
             }
             writeln!(out)?;
         }

@@ -107,6 +107,12 @@ pub(super) struct Index {
 }
 
 impl Header {
+    /// The header of primitives that are no map in memory, of drives without names.
+    pub fn new(classes: ClassSet, config: Config, frames: u64, counters: Option<&Counters>) -> Self {
+        let free_space = counters.filter(|counters| !counters.is_empty()).map(|counters| counters.to_bytes().into());
+        Self { classes, config, frames, next_id: 0, sources: Vec::new(), free_space }
+    }
+
     /// The header of a map.
     pub fn of(map: &Mapper, sources: &[String]) -> Self {
         let counters = map.free_space().filter(|counters| !counters.is_empty());

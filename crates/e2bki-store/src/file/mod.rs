@@ -34,8 +34,8 @@ pub use recover::{Recovered, recover};
 pub(crate) use tile::tile_of;
 #[cfg(test)]
 pub(crate) use write::save_on;
+pub use write::{bytes_of_states, save, save_under, save_with};
 pub(crate) use write::{grouped, put_in_order, save_tiles, write_map};
-pub use write::{save, save_under, save_with};
 
 /// Four bytes at both ends of a Parquet file.
 const MAGIC: [u8; 4] = *b"PAR1";

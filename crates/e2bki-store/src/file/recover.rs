@@ -138,8 +138,9 @@ fn salvage_file(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
         .filter_map(|at| {
             let (text, start) = record_at(bytes, *at, record::TILE)?;
             let info: TileInfo = serde_json::from_slice(text).ok()?;
-            // What the index does not name was never part of this map.
-            if named.as_ref().is_some_and(|named| !named.contains_key(&(*at as u64))) {
+            // What the index does not name was never part of this map. Tiles are known by where they were written, not by where
+            // they are now: bytes may have been lost or added before them.
+            if named.as_ref().is_some_and(|named| named.get(&info.offset) != Some(&&info)) {
                 return None;
             }
             let decoded = plausible(&info, classes).map_err(Error::Refused).and_then(|()| {
@@ -150,8 +151,12 @@ fn salvage_file(path: &Path) -> Result<(Recovered, Vec<PrimitiveState>)> {
         })
         .collect();
     let (mut tiles, mut lost, mut met) = (Vec::new(), Vec::new(), BTreeSet::new());
-    for (at, info, decoded) in found {
-        met.insert(at);
+    let (whole, damaged): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, _, decoded)| decoded.is_ok());
+    for (at, info, decoded) in whole.into_iter().chain(damaged) {
+        // A stretch of the file may be there twice.
+        if !met.insert(info.offset) {
+            continue;
+        }
         match decoded {
             Ok(tile) => tiles.push((format!("tile {:?}", info.tile), tile)),
             Err(error) => {

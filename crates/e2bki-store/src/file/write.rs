@@ -156,6 +156,17 @@ pub(crate) fn save_states(header: &Header, states: Vec<PrimitiveState>, path: &P
     })
 }
 
+/// The bytes of a map file of some primitives, in any order, under a header.
+pub fn bytes_of_states(header: &Header, states: Vec<PrimitiveState>) -> Result<Vec<u8>> {
+    let header = &header.in_file(states.len() as u64);
+    let groups = grouped(states, header.cubes());
+    let mut bytes = Vec::new();
+    write_map(&mut bytes, Path::new("memory"), header, &groups, |(tile, states)| {
+        Ok((*tile, Cow::Borrowed(states.as_slice())))
+    })?;
+    Ok(bytes)
+}
+
 /// Saves a map under a header other than its own, with its submaps.
 pub fn save_under(header: &Header, map: &Mapper, path: &Path) -> Result<()> {
     let header = &header.in_file(map.len() as u64);

@@ -8,7 +8,7 @@ use e2bki_store::{Error, Folder, Header, MapFile, check, recover, save, save_wit
 use proptest::prelude::*;
 
 /// A map of a few tiles, as bytes, and what is in it.
-fn sample() -> (Vec<u8>, Vec<PrimitiveState>) {
+pub(crate) fn sample() -> (Vec<u8>, Vec<PrimitiveState>) {
     sample_of(70, 120)
 }
 

@@ -151,6 +151,8 @@ fn a_budget_changes_nothing_of_what_is_free() {
     let mut whole = new_map("");
     insert(&mut |frame| drop(whole.insert(frame).unwrap()), numbers(), 9.0);
     let path = here.path().join("map");
+    // With what is derived for whoever looks.
+    whole.changes_since(0);
     let budget = whole.byte_size().total() * 2 / 3;
     let mut rolling = RollingMapper::create(classes(), whole.config().clone(), &path, budget).unwrap();
     let mut spilled = false;
@@ -216,6 +218,37 @@ fn merged_files_count_together_and_submaps_come_back() {
     // Nor does it begin to count when it is loaded with other parameters.
     let mut file = MapFile::open(at("b")).unwrap();
     assert!(file.load_as(map.config().clone(), |_| true).unwrap().free_space().is_none());
+}
+
+#[test]
+fn files_and_tables_say_when_places_were_last_seen() {
+    let here = tempfile::tempdir().unwrap();
+    let (mut map, path) = (new_map(""), here.path().join("map.e2bki"));
+    let mut time = 100.0;
+    insert(
+        &mut |frame| {
+            map.name_next_frame(0, Some(time));
+            time += 7.0;
+            map.insert(frame).unwrap();
+        },
+        0..3,
+        0.2,
+    );
+    save(&map, &path).unwrap();
+    assert!(check(&path).unwrap().findings.is_empty());
+    let again = load(&path).unwrap();
+    assert_eq!(again.free_space(), map.free_space());
+    assert_eq!(again.last_seen([-9.0, 0.0, 0.1]), Some(114.0));
+    let table = here.path().join("map.csv");
+    export(&again, Format::Csv, &table, &ExportOptions::default()).unwrap();
+    let text = std::fs::read_to_string(&table).unwrap();
+    assert!(text.lines().next().unwrap().ends_with("passes,last_seen"));
+    let times: std::collections::BTreeSet<&str> =
+        text.lines().skip(1).filter_map(|line| line.rsplit(',').next()).collect();
+    assert!(times.contains("114") && times.iter().all(|time| ["100", "107", "114"].contains(time)), "{times:?}");
+    let archive = here.path().join("map.npz");
+    export(&map, Format::Npz, &archive, &ExportOptions::default()).unwrap();
+    assert_eq!(import_npz(&archive).unwrap().free_space(), map.free_space());
 }
 
 #[test]

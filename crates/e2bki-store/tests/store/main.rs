@@ -7,6 +7,7 @@ mod common;
 
 mod canonical;
 mod damage;
+mod damage_at_random;
 mod exports;
 mod free_space;
 mod golden;

@@ -1,6 +1,7 @@
 //! Merging: by name, in any order, moved, and never the same drive twice unnoticed.
 
 use crate::common::{drive, map_of};
+use e2bki::submaps::SubmapRule;
 use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
 use e2bki_store::{Input, MapFile, MergeOptions, load, merge, save_with};
 
@@ -71,4 +72,23 @@ fn classes_meet_by_name_and_a_motion_brings_maps_together() {
     let labels: Vec<Option<usize>> = beliefs.iter().map(|belief| belief.label()).collect();
     assert_eq!(labels, [Some(1), Some(1), None]);
     assert_eq!(MapFile::open(&out).unwrap().header().sources, ["a", "b"]);
+}
+
+/// What a map holds, without the numbers of its primitives.
+fn bare(map: &Mapper) -> Vec<String> {
+    map.states().map(|state| format!("{:?} {:?}", state.sums, state.log_evidence)).collect()
+}
+
+#[test]
+fn a_map_that_is_moved_is_cut_at_the_faces_of_cubes_as_corrections_cut_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, out] = ["a", "out"].map(|name| folder.path().join(name));
+    let truth = Pose::new([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]], [100.0, 50.0, 1.0]).unwrap();
+    let mut map = wall(["road", "wall"], 1, Pose::IDENTITY);
+    save_with(&map, &["a".into()], &a).unwrap();
+    let merged = merge(&[Input { path: a, world_from_map: truth }], &MergeOptions::default(), &out).unwrap();
+    assert!(merged.rows > merged.rows_before, "{} {}", merged.rows, merged.rows_before);
+    map.keep_submaps(SubmapRule::Called, "a").unwrap();
+    map.correct(&[(0, truth)].into()).unwrap();
+    assert_eq!(bare(&load(&out).unwrap()), bare(&map));
 }

@@ -13,7 +13,8 @@ fn a_small_budget_gives_the_same_map_also_when_the_robot_returns() {
         let mut frames: Vec<_> = (0..60).map(|i| frame(i, i as f64 * 5.0, 800)).collect();
         frames.extend((0..60).map(|i| frame(100 + i, 300.0 - i as f64 * 5.0, 800)));
         let (whole, _) = map_of(&frames, &config);
-        // What a frame touches must fit into it.
+        // What a frame touches must fit into it, with what is derived for whoever looks.
+        whole.changes_since(0);
         let budget = whole.byte_size().total() * 2 / 5;
         let path = folder.path().join(preset);
         let mut rolling = RollingMapper::create(classes(), config.clone(), &path, budget).unwrap();

@@ -12,7 +12,8 @@ use crate::pose::Pose;
 /// Clusters a frame. Random choices depend on the seed, the frame's number and the class only.
 pub fn cluster(points: &EvidentialPoints, world_from_sensor: &Pose, frame: u64, config: &Config) -> Clusters {
     if config.clustering.method == Clustering::Cells {
-        let numbers = cells(&points.position, &points.label, world_from_sensor, config.clustering.cell_size);
+        let (side, is_sum) = (config.clustering.cell_size, config.cubes_of_sum().is_some());
+        let numbers = cells(&points.position, &points.label, world_from_sensor, side, is_sum);
         let count = numbers.iter().max().map_or(0, |last| *last as usize + 1);
         let all: Vec<u32> = (0..points.len() as u32).collect();
         return Clusters::of_numbers(&all, &numbers, count);

@@ -6,10 +6,12 @@
 //! their trust in the same pass. Labels follow b′.
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use super::cubes::Cubes;
 use crate::groups::Clusters;
 use crate::input::EvidentialPoints;
+use crate::keys::VoxelKey;
 use crate::maths::argmax;
 
 /// Least ignorance that a mixed opinion keeps.
@@ -46,12 +48,14 @@ impl EvidentialPoints {
                 sums[classes] += points;
             }
         });
+        // Found by a short hash: every cube asks for seven.
+        let at: FxHashMap<VoxelKey, u32> = places.iter().map(|place| VoxelKey(*place)).zip(0..).collect();
         let mut means = vec![0.0_f32; places.len() * stride];
         means.par_chunks_mut(stride).zip(places).with_min_len(512).for_each(|(mean, place)| {
             for (offset, weight) in CUBES {
-                let neighbour = cubes.numbers.find(&std::array::from_fn(|axis| place[axis].wrapping_add(offset[axis])));
-                let Some(cube) = neighbour else { continue };
-                let sums = &sums[cube as usize * stride..][..stride];
+                let neighbour = VoxelKey(std::array::from_fn(|axis| place[axis].wrapping_add(offset[axis])));
+                let Some(cube) = at.get(&neighbour) else { continue };
+                let sums = &sums[*cube as usize * stride..][..stride];
                 mean.iter_mut().zip(sums).for_each(|(mean, sum)| *mean += weight * sum);
             }
             let share = 1.0 / mean[classes];

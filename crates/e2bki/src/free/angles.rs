@@ -29,10 +29,14 @@ pub(super) fn asin_above(x: f32) -> f32 {
     x + (FRAC_PI_2 - 1.0) * x * x * x
 }
 
-/// Largest whole number not above.
+/// Largest whole number not above; the number is within ±2²².
+///
+/// A number this large has no place for fractions, so adding it rounds; its last bits are then the whole number. Unlike
+/// a conversion, which has to look at what does not fit, a loop of it becomes a few vector instructions.
 #[inline(always)]
 pub(super) fn floor(v: f32) -> i32 {
-    let whole = v as i32;
+    const ROUND: f32 = 12_582_912.0; // 1.5 · 2²³
+    let whole = ((v + ROUND).to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32);
     whole - i32::from(whole as f32 > v)
 }
 
@@ -55,6 +59,17 @@ mod tests {
             }
         }
         assert_eq!(atan2(0.0, 0.0), 0.0);
+    }
+
+    #[test]
+    fn whole_numbers_are_not_above() {
+        for i in -400_000..400_000 {
+            let v = i as f32 * 0.01;
+            assert_eq!(floor(v), v.floor() as i32, "{v}");
+        }
+        for v in [-4_194_303.0, -4_000_000.5, -0.5, -0.0, 0.5, 0.999_999_94, 1.5, 2.5, 4_000_000.5, 4_194_303.0_f32] {
+            assert_eq!(floor(v), v.floor() as i32, "{v}");
+        }
     }
 
     #[test]

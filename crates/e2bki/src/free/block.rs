@@ -2,6 +2,7 @@
 
 use super::cells::Cells;
 use super::cubes::{InBlock, Passed, in_block};
+use super::moments::Moments;
 
 /// P of the block and of its parts, H of its cubes.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -13,6 +14,8 @@ pub(super) struct Block {
     pub(super) halves: Cells,
     /// Its cubes of 0.25 m, where there is anything to count: in open space there rarely is.
     pub(super) fine: Option<Box<Fine>>,
+    /// When it was seen.
+    pub(super) moments: Moments,
 }
 
 /// Counters of cubes of 0.25 m, by cubic metre.
@@ -33,6 +36,7 @@ impl Block {
     }
 
     pub(super) fn is_zero(&self) -> bool {
+        // Whoever saw anything of it has counted something in it.
         self.whole == 0 && self.metres == [0; 8] && self.halves.is_zero() && self.fine.is_none()
     }
 
@@ -107,6 +111,7 @@ impl Block {
         fine && self.whole >= other.whole
             && (0..8).all(|i| self.metres[i] >= other.metres[i])
             && self.halves.covers(&other.halves)
+            && self.moments.covers(&other.moments)
     }
 
     /// Adds another's counters, or takes them away.
@@ -115,6 +120,7 @@ impl Block {
         self.whole = join(self.whole, other.whole);
         self.metres = std::array::from_fn(|i| join(self.metres[i], other.metres[i]));
         self.halves.combine(&other.halves, take);
+        self.moments.combine(&other.moments, take);
         if let Some(theirs) = &other.fine {
             let fine = self.fine();
             for i in 0..8 {
@@ -132,9 +138,9 @@ impl Block {
         }
     }
 
-    /// The largest H or P of its cubes.
+    /// The largest H or P of its cubes, or the number of frames whose times it has.
     pub(super) fn most(&self) -> u64 {
-        let mut most = 0;
+        let mut most = self.moments.total();
         for metre in 0..8 {
             let coarse = u64::from(self.whole) + u64::from(self.metres[metre]);
             let fine = self.fine.as_deref().map(|fine| (fine.passes[metre].values(), fine.hits[metre].values()));
@@ -152,6 +158,6 @@ impl Block {
         let fine = self.fine.as_ref().map_or(0, |fine| {
             size_of::<Fine>() + fine.passes.iter().chain(&fine.hits).map(Cells::bytes).sum::<usize>()
         });
-        fine + self.halves.bytes()
+        fine + self.halves.bytes() + self.moments.bytes()
     }
 }

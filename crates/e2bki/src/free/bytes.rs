@@ -5,17 +5,20 @@ use super::block::{Block, Fine};
 use super::cells::Cells;
 use super::counters::{Counters, MAX_FRAMES};
 use super::cubes::BlockKey;
+use super::moments::Moments;
 use super::settings::BLOCK_M;
 use crate::error::{Error, Result};
 use crate::pose::WORLD_LIMIT_M;
 
-/// Version of this form.
+/// Version of this form without times, and with them.
 const VERSION: u8 = 1;
+const WITH_TIMES: u8 = 2;
 
 impl Counters {
     /// The counters as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = vec![VERSION];
+        let timed = self.blocks.values().any(|block| !block.moments.is_empty());
+        let mut out = vec![if timed { WITH_TIMES } else { VERSION }];
         put(&mut out, self.frames());
         let keys = self.keys();
         put(&mut out, keys.len() as u64);
@@ -29,6 +32,9 @@ impl Counters {
             last = key;
             if let Some(block) = self.blocks.get(&key) {
                 put_block(&mut out, block);
+                if timed {
+                    put_moments(&mut out, &block.moments);
+                }
             }
         }
         out
@@ -37,10 +43,11 @@ impl Counters {
     /// Counters from bytes; fails, and says why, if they are not those of any.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut rest = bytes;
-        match take_byte(&mut rest)? {
-            VERSION => {}
-            newer => return Err(wrong(&format!("version {newer}; this program reads version {VERSION}"))),
-        }
+        let timed = match take_byte(&mut rest)? {
+            VERSION => false,
+            WITH_TIMES => true,
+            newer => return Err(wrong(&format!("version {newer}; this program reads up to version {WITH_TIMES}"))),
+        };
         let frames = take(&mut rest)?;
         if frames > MAX_FRAMES {
             return Err(wrong(&format!("{frames} frames; at most {MAX_FRAMES} can be counted")));
@@ -62,7 +69,10 @@ impl Counters {
                 return Err(wrong("blocks that are not in ascending order"));
             }
             last = Some(key);
-            let block = take_block(&mut rest)?;
+            let mut block = take_block(&mut rest)?;
+            if timed {
+                block.moments = take_moments(&mut rest)?;
+            }
             if block.is_zero() {
                 return Err(wrong(&format!("a block without counts, {key:?}")));
             }
@@ -73,6 +83,9 @@ impl Counters {
         }
         if !rest.is_empty() {
             return Err(wrong(&format!("{} bytes after the last block", rest.len())));
+        }
+        if timed && counters.blocks.values().all(|block| block.moments.is_empty()) {
+            return Err(wrong("they say they have times and have none"));
         }
         counters.set_frames(frames);
         Ok(counters)
@@ -120,6 +133,28 @@ fn take_block(rest: &mut &[u8]) -> Result<Block> {
         block.fine = Some(Box::new(fine));
     }
     Ok(block)
+}
+
+/// Seconds as steps from the one before, each with its number of frames.
+fn put_moments(out: &mut Vec<u8>, moments: &Moments) {
+    put(out, moments.list().len() as u64);
+    let mut last = 0;
+    for (second, frames) in moments.list() {
+        put(out, u64::from(second - last));
+        put(out, u64::from(*frames));
+        last = *second;
+    }
+}
+
+fn take_moments(rest: &mut &[u8]) -> Result<Moments> {
+    let count = take(rest)?;
+    let (mut list, mut last) = (Vec::new(), 0_u32);
+    for _ in 0..count {
+        let step = take_count(rest)?;
+        last = last.checked_add(step).ok_or_else(|| wrong("a time that is too large"))?;
+        list.push((last, take_count(rest)?));
+    }
+    Moments::of(list).ok_or_else(|| wrong("times that do not ascend"))
 }
 
 fn put_cells(out: &mut Vec<u8>, cells: &Cells) {

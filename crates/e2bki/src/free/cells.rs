@@ -39,6 +39,17 @@ impl Cells {
         }
     }
 
+    /// A bit for every counter that is not zero.
+    pub(super) fn mask(&self) -> u64 {
+        let bits = |there: &dyn Fn(usize) -> bool| (0..64).fold(0, |mask, i| mask | u64::from(there(i)) << i);
+        match self {
+            Self::Zero => 0,
+            Self::One(cells) => bits(&|i| cells[i] != 0),
+            Self::Two(cells) => bits(&|i| cells[i] != 0),
+            Self::Four(cells) => bits(&|i| cells[i] != 0),
+        }
+    }
+
     pub(super) fn is_zero(&self) -> bool {
         matches!(self, Self::Zero)
     }

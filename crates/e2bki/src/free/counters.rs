@@ -59,6 +59,23 @@ impl Counters {
         Tally { hits, passes }
     }
 
+    /// How many of these cubes have counts of a kind. Those that follow each other are near each other, so that their
+    /// block is rarely looked up.
+    pub(super) fn count(&self, cubes: &[[i32; 3]], wanted: impl Fn(Tally) -> bool) -> usize {
+        let (mut known, mut block) = (None, None);
+        let wanted = |cube: &&[i32; 3]| {
+            let (key, place) = split(**cube);
+            if known != Some(key) {
+                (known, block) = (Some(key), self.blocks.get(&key));
+            }
+            block.is_some_and(|block: &Block| {
+                let (hits, passes) = block.get(place);
+                wanted(Tally { hits, passes })
+            })
+        };
+        cubes.iter().filter(wanted).count()
+    }
+
     /// Counts a frame.
     pub fn add(&mut self, sight: &Sight) -> Result<()> {
         self.frames = self.frames_with(1)?;
@@ -68,6 +85,11 @@ impl Counters {
         for (key, hits) in &sight.hits {
             self.blocks.entry(*key).or_default().add_hits(hits);
         }
+        if let Some(second) = sight.second {
+            for key in sight.keys() {
+                self.blocks.entry(key).or_default().moments.add(second, 1);
+            }
+        }
         Ok(())
     }
 
@@ -76,9 +98,17 @@ impl Counters {
         let block = |key: &BlockKey| self.blocks.get(key);
         let there = self.frames > 0
             && sight.passed.iter().all(|(key, passed)| block(key).is_some_and(|b| b.covers_passed(passed)))
-            && sight.hits.iter().all(|(key, hits)| block(key).is_some_and(|b| b.covers_hits(hits)));
+            && sight.hits.iter().all(|(key, hits)| block(key).is_some_and(|b| b.covers_hits(hits)))
+            && sight.second.is_none_or(|second| {
+                sight.keys().iter().all(|key| block(key).is_some_and(|b| b.moments.holds(second, 1)))
+            });
         if !there {
             return Err(never_added("frame"));
+        }
+        if let Some(second) = sight.second {
+            for key in sight.keys() {
+                self.change(key, |block| block.moments.take(second, 1));
+            }
         }
         for (key, passed) in &sight.passed {
             self.change(*key, |block| block.take_passed(passed));

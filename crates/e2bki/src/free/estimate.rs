@@ -97,23 +97,36 @@ fn look_of(point: [f32; 3]) -> Option<Look> {
 }
 
 fn looks(points: &[[f32; 3]]) -> Vec<Look> {
-    let group = |points: &[[f32; 3]]| -> Vec<Look> {
-        let mut places = [[0.0; LANES]; 3];
-        for (lane, point) in points.iter().enumerate() {
-            for axis in 0..3 {
-                places[axis][lane] = point[axis];
+    let chunk = |points: &[[f32; 3]]| pulp::Arch::new().dispatch(LooksOf(points));
+    points.par_chunks(8192).map(chunk).collect::<Vec<_>>().concat()
+}
+
+/// Points to be looked at with the widest instructions there are: the bits are the same with any.
+struct LooksOf<'a>(&'a [[f32; 3]]);
+
+impl pulp::WithSimd for LooksOf<'_> {
+    type Output = Vec<Look>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<Look> {
+        let mut looks = Vec::with_capacity(self.0.len());
+        for points in self.0.chunks(LANES) {
+            let mut places = [[0.0; LANES]; 3];
+            for (lane, point) in points.iter().enumerate() {
+                for axis in 0..3 {
+                    places[axis][lane] = point[axis];
+                }
+            }
+            let polar = polar(&places);
+            for lane in 0..points.len() {
+                if polar.range[lane].is_finite() && polar.range[lane] >= 0.5 {
+                    let (elevation, azimuth) = (polar.elevation[lane].to_degrees(), polar.azimuth[lane].to_degrees());
+                    looks.push(Look { elevation, azimuth });
+                }
             }
         }
-        let polar = polar(&places);
-        (0..points.len())
-            .filter(|lane| polar.range[*lane].is_finite() && polar.range[*lane] >= 0.5)
-            .map(|lane| Look {
-                elevation: polar.elevation[lane].to_degrees(),
-                azimuth: polar.azimuth[lane].to_degrees(),
-            })
-            .collect()
-    };
-    points.par_chunks(8192).flat_map_iter(|chunk| chunk.chunks(LANES).flat_map(group)).collect()
+        looks
+    }
 }
 
 /// Elevations, degrees and falling, at which returns crowd: peaks of their histogram with valleys on both sides.
@@ -165,12 +178,13 @@ fn near(looks: &[Look], beams: &[f64]) -> f64 {
         let below = if i + 1 < beams.len() { beams[i] - beams[i + 1] } else { f64::INFINITY };
         above.min(below)
     };
+    let spacing: Vec<f64> = (0..beams.len()).map(spacing).collect();
     let is_near = |look: &&Look| {
         let elevation = f64::from(look.elevation);
         let beam = nearest(beams, elevation);
-        (elevation - beams[beam]).abs() <= 0.25 * spacing(beam)
+        (elevation - beams[beam]).abs() <= 0.25 * spacing[beam]
     };
-    looks.iter().filter(is_near).count() as f64 / looks.len() as f64
+    looks.par_iter().with_min_len(8192).filter(is_near).count() as f64 / looks.len() as f64
 }
 
 /// Median distance in azimuth between neighbours of one beam, degrees.
@@ -211,11 +225,22 @@ fn even(looks: &[Look]) -> Result<Sensor> {
     let mut gaps: Vec<f32> = looks.windows(2).map(follow).filter(|gap| *gap > 1e-3).collect();
     let columns = columns(median(&mut gaps))?;
     let mut elevations: Vec<f32> = looks.iter().map(|look| look.elevation).collect();
-    elevations.sort_unstable_by(f32::total_cmp);
-    let at = |share: f64| f64::from(elevations[((elevations.len() - 1) as f64 * share) as usize]);
+    let mut at = |share: f64| {
+        let rank = ((elevations.len() - 1) as f64 * share) as usize;
+        f64::from(*elevations.select_nth_unstable_by(rank, f32::total_cmp).1)
+    };
     let (top, bottom) = (at(0.999), at(0.001));
     // Sky above and the vehicle below leave beams without returns: the middle shows how many there are.
     let (high, low) = (at(0.8), at(0.1));
+    let column = |look: &Look| (((look.azimuth + 180.0) / 360.0 * columns as f32) as usize).min(columns - 1);
+    // Half a row of the widest spacing more than the middle: what is in its rows.
+    let half = 0.5 * (top - bottom) / (ROWS[ROWS.len() - 1] - 1) as f64;
+    let middle: Vec<(f64, usize)> = looks
+        .iter()
+        .map(|look| (f64::from(look.elevation), look))
+        .filter(|(elevation, _)| *elevation >= low - half && *elevation <= high + half)
+        .map(|(elevation, look)| (elevation, column(look)))
+        .collect();
     for rows in ROWS {
         let step = (top - bottom) / (rows - 1) as f64;
         let row = |elevation: f64| ((top - elevation) / step + 0.5) as usize;
@@ -224,10 +249,10 @@ fn even(looks: &[Look]) -> Result<Sensor> {
             continue;
         }
         let mut filled = vec![false; (last + 1) * columns];
-        for look in looks {
-            let (row, column) = (row(f64::from(look.elevation)), (look.azimuth + 180.0) / 360.0 * columns as f32);
+        for (elevation, column) in &middle {
+            let row = row(*elevation);
             if row >= first && row < last {
-                filled[row * columns + (column as usize).min(columns - 1)] = true;
+                filled[row * columns + column] = true;
             }
         }
         let share = filled.iter().filter(|pixel| **pixel).count() as f64 / ((last - first) * columns) as f64;

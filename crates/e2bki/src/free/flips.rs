@@ -60,12 +60,11 @@ fn changes(block: &Block, metre: usize, passed: u64, hit: u64, weights: &Weights
     if passed | hit == 0 {
         return false;
     }
-    // In open space, once seen through, nothing changes any more.
-    let open = hit == 0 && block.fine.as_ref().is_none_or(|fine| fine.hits[metre].is_zero());
-    if open && block.whole + block.metres[metre] > 0 {
-        return false;
-    }
     let mut changed = passed | hit;
+    // Where nothing was ever hit, nothing changes once it was seen through.
+    if block.whole + block.metres[metre] > 0 {
+        changed &= hit | block.fine.as_ref().map_or(0, |fine| fine.hits[metre].mask());
+    }
     while changed != 0 {
         let bit = changed.trailing_zeros() as usize;
         changed &= changed - 1;

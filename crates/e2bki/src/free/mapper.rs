@@ -76,6 +76,17 @@ impl Mapper {
         self.looked_through().map_or_else(Vec::new, |free| free.columns_since(number))
     }
 
+    /// When the block of 2 m around a place was last seen: the time of a frame, whole seconds, as given with
+    /// [`Self::name_next_frame`]. Nothing where no frame with a time saw it, and in a map without free space.
+    pub fn last_seen(&self, place: [f64; 3]) -> Option<f64> {
+        self.free_space()?.seen(place).map(|seen| f64::from(seen.last))
+    }
+
+    /// When the block of 2 m around a place was first seen; see [`Self::last_seen`].
+    pub fn first_seen(&self, place: [f64; 3]) -> Option<f64> {
+        self.free_space()?.seen(place).map(|seen| f64::from(seen.first))
+    }
+
     /// For every point of a scan whether it is in space that is known to be free: it moves. All false without counters.
     pub fn moving(&self, points: &[[f32; 3]], world_from_sensor: &Pose) -> Vec<bool> {
         match self.looked_through() {

@@ -4,7 +4,7 @@
 //! and the fewest passes of the cubes that it meets where it was. So a motion never calls free what was not seen through
 //! as a whole, and never loses a surface: at the border of free space up to a cube becomes unknown, and nothing else
 //! changes. Counts are always sampled from those that were counted, however often poses are corrected, and a motion by
-//! whole cubes is exact.
+//! whole cubes is exact. A block takes the times of the blocks that it meets where it was.
 
 use rayon::prelude::*;
 
@@ -12,6 +12,7 @@ use super::block::{Block, Fine};
 use super::cells::Cells;
 use super::counters::{Counters, Tally};
 use super::cubes::{BlockKey, centre_of, in_block, join};
+use super::moments::Moments;
 use super::settings::{BLOCK_M, CUBE_M};
 use crate::error::{Error, Result};
 use crate::maths::floor_i32;
@@ -74,7 +75,29 @@ impl Counters {
                 *tally = found;
             }
         }
-        Block::of_tallies(&tallies)
+        let mut block = Block::of_tallies(&tallies);
+        if !block.is_zero() {
+            block.moments = self.moments_met(key, back);
+        }
+        block
+    }
+
+    /// When the blocks were seen that a block meets where it was: at every second the most of their frames.
+    fn moments_met(&self, key: BlockKey, back: &Pose) -> Moments {
+        let (centre, half) = (back.apply(centre_of(key)), reach(back, BLOCK_M).map(|v| v - COVER_M));
+        let low: [i32; 3] = std::array::from_fn(|i| floor_i32((centre[i] - half[i]) / BLOCK_M));
+        let high: [i32; 3] = std::array::from_fn(|i| floor_i32((centre[i] + half[i]) / BLOCK_M));
+        let mut moments = Moments::default();
+        for x in low[0]..=high[0] {
+            for y in low[1]..=high[1] {
+                for z in low[2]..=high[2] {
+                    if let Some(block) = self.blocks.get(&[x, y, z]) {
+                        moments.join(&block.moments);
+                    }
+                }
+            }
+        }
+        moments
     }
 }
 

@@ -204,6 +204,16 @@ impl<'a> Pass<'a> {
             wide[i] = around * per_radian + BEYOND_PX;
             column[i] = column_of(polar.azimuth[i], self.image.columns);
         }
+        // Loops instead of `map`: closures over arrays are not always made part of what calls them.
+        let (high, low) = (self.image.rows.coordinates(&high), self.image.rows.coordinates(&low));
+        let [mut tops, mut bottoms, mut firsts, mut lasts] = [[0; LANES]; 4];
+        for i in 0..LANES {
+            tops[i] = floor(high[i] - BEYOND_PX);
+            bottoms[i] = floor(low[i] + BEYOND_PX);
+            firsts[i] = floor(column[i] - wide[i]);
+            lasts[i] = floor(column[i] + wide[i]);
+        }
+        let height = self.image.height() as i32;
         let mut verdicts = Verdicts::default();
         for i in 0..LANES {
             let range = polar.range[i];
@@ -214,15 +224,13 @@ impl<'a> Pass<'a> {
                 verdicts.split |= u8::from(level > 0) << i;
                 continue;
             }
-            let top = floor(self.image.rows.coordinate(high[i]) - BEYOND_PX);
-            let bottom = floor(self.image.rows.coordinate(low[i]) + BEYOND_PX);
-            let height = self.image.height() as i32;
+            let (top, bottom) = (tops[i], bottoms[i]);
             if bottom < 0 || top >= height {
                 continue;
             }
             // The ball of a place at the sensor's axis covers all azimuths.
             let around = polar.across[i] <= radius;
-            let (first, width) = self.columns(column[i], wide[i], around);
+            let (first, width) = self.columns(firsts[i], lasts[i], around);
             let window = Window { top: top.max(0) as usize, bottom: bottom.min(height - 1) as usize, first, width };
             let farthest = range + spread;
             let need = range + radius + self.margin + self.margin_per_m * farthest;
@@ -264,10 +272,9 @@ impl<'a> Pass<'a> {
 
     /// First column and number of columns of a window.
     #[inline(always)]
-    fn columns(&self, centre: f32, wide: f32, around: bool) -> (usize, usize) {
+    fn columns(&self, first: i32, last: i32, around: bool) -> (usize, usize) {
         let columns = self.image.columns as i32;
-        let first = floor(centre - wide);
-        let width = floor(centre + wide) - first + 1;
+        let width = last - first + 1;
         if around || width >= columns {
             return (0, columns as usize);
         }
@@ -305,7 +312,13 @@ impl pulp::WithSimd for Column<'_, '_> {
 /// Places around a centre.
 #[inline(always)]
 fn at(centre: [f32; 3], offsets: &Places) -> Places {
-    std::array::from_fn(|axis| std::array::from_fn(|lane| centre[axis] + offsets[axis][lane]))
+    let mut places = *offsets;
+    for axis in 0..3 {
+        for lane in 0..LANES {
+            places[axis][lane] += centre[axis];
+        }
+    }
+    places
 }
 
 /// Numbers of the bits that are set.

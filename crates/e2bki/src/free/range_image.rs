@@ -60,7 +60,8 @@ impl RangeImage {
             .enumerate()
             .map(|(chunk, points)| {
                 let rows = rows.map(|rows| &rows[chunk * CHUNK..][..points.len()]);
-                place(&lines, columns, points, rows)
+                // With the widest instructions there are: the bits are the same with any.
+                pulp::Arch::new().dispatch(Place { lines: &lines, columns, points, rows })
             })
             .collect();
         let outside: usize = placed.iter().map(|(_, outside)| outside).sum();
@@ -115,7 +116,25 @@ impl RangeImage {
     }
 }
 
+/// Points to be placed.
+struct Place<'a> {
+    lines: &'a Rows,
+    columns: usize,
+    points: &'a [[f32; 3]],
+    rows: Option<&'a [u16]>,
+}
+
+impl pulp::WithSimd for Place<'_> {
+    type Output = (Vec<Placed>, usize);
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Self::Output {
+        place(self.lines, self.columns, self.points, self.rows)
+    }
+}
+
 /// Rows and columns of points, and how many returns are beyond the beams.
+#[inline(always)]
 fn place(lines: &Rows, columns: usize, points: &[[f32; 3]], rows: Option<&[u16]>) -> (Vec<Placed>, usize) {
     let mut placed = Vec::with_capacity(points.len());
     let (mut outside, height) = (0, lines.len() as f32);

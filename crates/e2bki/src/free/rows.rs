@@ -1,5 +1,8 @@
 //! From an elevation to a row of the range image, and back from neither: rows are where the beams are.
 
+use super::angles::floor;
+use super::polar::LANES;
+
 /// Intervals of equal size that a search for the two beams around an elevation starts from.
 const STARTS: usize = 1024;
 
@@ -11,8 +14,11 @@ pub(super) struct Rows {
     elevations: Vec<f32>,
     /// Row coordinate between beams i and i + 1: `at[i][0] − at[i][1] · elevation`.
     at: Vec<[f32; 2]>,
-    /// The gap at the upper end of every interval.
+    /// The elevation below which the next gap begins, for every gap.
+    borders: Vec<f32>,
+    /// The gap at the upper end of every interval, and how many gaps farther its lower end is, at most.
     starts: Vec<u16>,
+    steps: usize,
     per_radian: f32,
     /// The same for all elevations, where beams are at equal distances: no search is needed.
     even: Option<[f32; 2]>,
@@ -37,18 +43,31 @@ impl Rows {
         let mut gap = 0;
         let starts = (0..STARTS)
             .map(|start| {
-                let upper = top - start as f32 / per_radian;
+                // A little above: rounding must not take an elevation past its gap.
+                let upper = top - (start as f32 - 0.01) / per_radian;
                 while gap + 2 < elevations.len() && elevations[gap + 1] > upper {
                     gap += 1;
                 }
-                gap.saturating_sub(1) as u16
+                gap as u16
             })
             .collect();
+        let starts: Vec<u16> = starts;
+        // To the start of the interval after the next: what lies below its upper end by rounding is in a gap before.
+        let steps = (0..STARTS)
+            .map(|start| {
+                starts.get(start + 2).map_or(elevations.len() - 2, |next| usize::from(*next))
+                    - usize::from(starts[start])
+            })
+            .max();
+        let mut borders = elevations[1..].to_vec();
+        if let Some(last) = borders.last_mut() {
+            *last = f32::NEG_INFINITY;
+        }
         let slope = (elevations.len() - 1) as f32 / (top - bottom);
         let line = [0.5 + top * slope, slope];
         let off = |(i, elevation): (usize, &f32)| (line[0] - line[1] * elevation - (i as f32 + 0.5)).abs();
         let even = elevations.iter().enumerate().map(off).all(|off| off < EVEN).then_some(line);
-        Self { elevations: elevations.to_vec(), at, starts, per_radian, even }
+        Self { elevations: elevations.to_vec(), at, borders, starts, steps: steps.unwrap_or(0), per_radian, even }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -61,13 +80,33 @@ impl Rows {
         if let Some([offset, slope]) = self.even {
             return offset - slope * elevation;
         }
-        let start = ((self.elevations[0] - elevation) * self.per_radian) as usize;
-        let mut gap = usize::from(self.starts[start.min(STARTS - 1)]);
-        while gap + 1 < self.at.len() && elevation < self.elevations[gap + 1] {
-            gap += 1;
+        let start = ((self.elevations[0] - elevation) * self.per_radian).clamp(0.0, (STARTS - 1) as f32);
+        let mut gap = usize::from(self.starts[floor(start) as usize & (STARTS - 1)]);
+        // As many steps for all: a jump that nobody can foresee costs more.
+        for _ in 0..self.steps {
+            gap += usize::from(elevation < self.borders[gap]);
         }
         let [offset, slope] = self.at[gap];
         offset - slope * elevation
+    }
+
+    /// Those of eight elevations.
+    #[inline(always)]
+    pub(super) fn coordinates(&self, elevations: &[f32; LANES]) -> [f32; LANES] {
+        let mut rows = [0.0; LANES];
+        match self.even {
+            Some([offset, slope]) => {
+                for i in 0..LANES {
+                    rows[i] = offset - slope * elevations[i];
+                }
+            }
+            None => {
+                for i in 0..LANES {
+                    rows[i] = self.coordinate(elevations[i]);
+                }
+            }
+        }
+        rows
     }
 }
 
@@ -75,6 +114,25 @@ impl Rows {
 mod tests {
     use super::*;
     use crate::free::sensor::{SENSORS, Sensor};
+
+    #[test]
+    fn every_elevation_is_in_the_gap_that_a_search_finds() {
+        let uneven = Sensor::new(&[80.0, 79.98, 30.0, 1.0, 0.98, 0.96, 0.94, -3.0, -80.0], 64).unwrap();
+        let named = SENSORS.map(|name| Sensor::named(name).unwrap());
+        for sensor in named.iter().chain([&uneven]) {
+            let beams = sensor.elevations();
+            let rows = Rows::new(beams);
+            if rows.even.is_some() {
+                continue;
+            }
+            let near = beams.iter().flat_map(|beam| [beam.next_down(), *beam, beam.next_up()]);
+            for elevation in near.chain((0..40_000).map(|i| 1.57 - i as f32 * 7.85e-5)) {
+                let gap = (0..beams.len() - 2).find(|i| elevation >= beams[i + 1]).unwrap_or(beams.len() - 2);
+                let [offset, slope] = rows.at[gap];
+                assert_eq!(rows.coordinate(elevation), offset - slope * elevation, "{elevation} of {beams:?}");
+            }
+        }
+    }
 
     #[test]
     fn beams_are_in_the_middle_of_their_rows_and_the_coordinate_grows_downwards() {

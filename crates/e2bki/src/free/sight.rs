@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::cubes::{BlockKey, Passed, cube_of, split};
+use super::moments::second_of;
 use super::pass::Pass;
 use super::range_image::RangeImage;
 use super::sensor::Sensor;
@@ -21,6 +22,8 @@ pub struct Sight {
     pub(super) passed: Vec<(BlockKey, Passed)>,
     /// Blocks in ascending order, with the cubes that hold a return: a bit per cube, by cubic metre.
     pub(super) hits: Vec<(BlockKey, [u64; 8])>,
+    /// When it was, if that is known: a whole second.
+    pub(super) second: Option<u32>,
 }
 
 impl Sight {
@@ -56,12 +59,18 @@ impl Sight {
     ) -> Result<Self> {
         settings.check()?;
         let passed = Pass::new(image, world_from_sensor, settings).all();
-        Ok(Self { passed, hits: hits(cubes) })
+        Ok(Self { passed, hits: hits(cubes), second: None })
     }
 
     /// A scan of which nothing is known but where its returns are: what it saw through is not counted.
     pub(super) fn of_hits(cubes: &[[i32; 3]]) -> Self {
-        Self { passed: Vec::new(), hits: hits(cubes) }
+        Self { passed: Vec::new(), hits: hits(cubes), second: None }
+    }
+
+    /// The same, seen at a time in seconds, of which whole seconds from 0 on are kept.
+    pub fn at_time(mut self, time: f64) -> Self {
+        self.second = second_of(time);
+        self
     }
 
     /// Number of blocks of 2 m in which anything was passed or hit.

@@ -11,11 +11,11 @@ use super::cubes::{BlockKey, cube_of};
 use super::flips::{Metre, Weights};
 use super::settings::CUBE_M;
 use super::sight::returns;
-use super::{Counters, RangeImage, Sensor, Settings, Sight, StandStill, State, Tally, estimate};
+use super::{Counters, RangeImage, Seen, Sensor, Settings, Sight, StandStill, State, Tally, estimate};
 use crate::classes::ClassSet;
 use crate::config::{Config, LidarModel};
 use crate::error::Result;
-use crate::map::Core;
+use crate::map::Head;
 use crate::pose::Pose;
 
 /// A point in a cube that was seen through at least so often, and more often than so many times its hits, moves.
@@ -76,6 +76,8 @@ impl Looked {
 pub(crate) struct FreeSpace {
     pub(crate) counters: Counters,
     gate: StandStill,
+    /// The time of the next frame, if it was said.
+    pub(crate) next_time: Option<f64>,
     /// What views have not been told yet.
     pending: Pending,
     /// Number of the latest change of the map in which counters of a column of ground changed.
@@ -102,8 +104,11 @@ impl FreeSpace {
     /// Counts a frame; returns what of it was counted. On an error nothing has changed.
     pub(crate) fn count(&mut self, looked: Looked, weights: &Weights) -> Result<(FreeSpaceReport, Option<Sight>)> {
         let start = Instant::now();
-        let Looked { sight, off, pose, cubes, time } = looked;
-        let moving = cubes.par_iter().with_min_len(8192).filter(|cube| is_moving(self.counters.of(**cube))).count();
+        let Looked { mut sight, off, pose, cubes, time } = looked;
+        if let Some(time) = self.next_time.take() {
+            sight = sight.at_time(time);
+        }
+        let moving = cubes.par_chunks(8192).map(|cubes| self.counters.count(cubes, is_moving)).sum();
         let mut gate = self.gate.clone();
         let counted = gate.counts(&pose);
         if counted {
@@ -186,6 +191,8 @@ pub(crate) fn kappas(classes: &ClassSet, config: &Config) -> Vec<f32> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Known {
     pub(crate) tally: Tally,
+    /// When its block was seen.
+    pub(crate) seen: Option<Seen>,
     pub(crate) kappa: f32,
 }
 
@@ -202,8 +209,8 @@ impl<'a> Existence<'a> {
     }
 
     /// Whether a primitive is there no more.
-    pub(crate) fn is_core_gone(&self, core: &Core) -> bool {
-        core.gone
+    pub(crate) fn is_gone_primitive(&self, head: &Head) -> bool {
+        head.gone()
     }
 
     /// Whether something of a class in the very cube of a place is there no more.
@@ -213,7 +220,8 @@ impl<'a> Existence<'a> {
 
     /// What is known of something of a class in the very cube of a place.
     pub(crate) fn in_cube(&self, place: [f64; 3], class: usize) -> Known {
-        Known { tally: self.counters.at(place), kappa: self.kappa_of(Some(class)) }
+        let (tally, seen) = self.counters.look(cube_of(place));
+        Known { tally, seen, kappa: self.kappa_of(Some(class)) }
     }
 
     /// Whether a belief that something of a class is at a place is left out: nothing there or close by was hit and not
@@ -226,8 +234,12 @@ impl<'a> Existence<'a> {
     /// believed, of the cube, and a hit weighs as those of classes that stay do.
     pub(crate) fn known(&self, place: [f64; 3], class: Option<usize>) -> Known {
         let kappa = self.kappa_of(class);
-        let of = |tally| Known { tally, kappa };
-        let own = of(self.counters.at(place));
+        if place.iter().any(|v| !v.is_finite()) {
+            return Known { tally: Tally::default(), seen: None, kappa };
+        }
+        let (tally, seen) = self.counters.look(cube_of(place));
+        let of = |tally| Known { tally, seen, kappa };
+        let own = of(tally);
         if class.is_none() || own.state() != State::Free {
             return own;
         }

@@ -8,10 +8,14 @@ use rayon::prelude::*;
 
 use super::range_image::RangeImage;
 
-/// Widths in the tables: up to 2⁷ columns. Wider windows are looked up in several steps.
-const WIDTHS: usize = 8;
+/// Widths in the table of least ranges: 2⁰ to 2⁷ columns. Wider windows are looked up in several steps.
+const LEAST: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+/// Widths in the table of greatest ranges, which is asked for larger windows, and less often.
+const MOST: [usize; 4] = [1, 4, 16, 64];
 /// Columns per parallel task.
-const CHUNK: usize = 64;
+const CHUNK: usize = 128;
+/// Rows that are looked at together.
+const ROWS: usize = 8;
 /// Stands for an empty pixel: above every range, and below.
 const EMPTY_LEAST: i32 = i32::MAX;
 const EMPTY_MOST: i32 = -1;
@@ -20,8 +24,9 @@ const EMPTY_MOST: i32 = -1;
 pub(super) struct Tables {
     height: usize,
     width: usize,
-    least: Vec<Vec<i32>>,
-    most: Vec<Vec<i32>>,
+    /// One table for every width, one after the other, and a few rows more, so that the last ones can be looked at together.
+    least: Vec<i32>,
+    most: Vec<i32>,
     /// Returns in the rows above and columns before, the columns running twice around.
     seen: Vec<u32>,
 }
@@ -39,24 +44,16 @@ pub(super) struct Window {
 impl Tables {
     pub(super) fn new(image: &RangeImage) -> Self {
         let (height, width) = (image.height(), image.width());
-        let bits = |empty: i32| -> Vec<i32> {
-            image.pixels().iter().map(|v| if v.is_finite() { v.to_bits() as i32 } else { empty }).collect()
-        };
-        let (least, most) = rayon::join(
-            || widen(bits(EMPTY_LEAST), height, width, |a, b| a.min(b)),
-            || widen(bits(EMPTY_MOST), height, width, |a, b| a.max(b)),
+        let bits = |empty: i32| move |range: &f32| if range.is_finite() { range.to_bits() as i32 } else { empty };
+        let ((least, most), seen) = rayon::join(
+            || {
+                rayon::join(
+                    || widened(image, &LEAST, bits(EMPTY_LEAST), |a, b| a.min(b)),
+                    || widened(image, &MOST, bits(EMPTY_MOST), |a, b| a.max(b)),
+                )
+            },
+            || seen(image),
         );
-        let stride = height + 1;
-        let mut seen = vec![0; stride * (2 * width + 1)];
-        for column in 0..2 * width {
-            let (before, after) = seen.split_at_mut(stride * (column + 1));
-            let before = &before[stride * column..];
-            let mut here = 0;
-            for row in 0..height {
-                here += u32::from(image.pixels()[(column % width) * height + row].is_finite());
-                after[row + 1] = before[row + 1] + here;
-            }
-        }
         Self { height, width, least, most, seen }
     }
 
@@ -73,53 +70,105 @@ impl Tables {
     #[inline(always)]
     pub(super) fn all_beyond(&self, w: &Window, range: f32) -> bool {
         let limit = range.max(0.0).to_bits() as i32;
-        self.every(&self.least, w, |rows| rows.iter().fold(EMPTY_LEAST, |found, v| found.min(*v)) > limit)
+        let size = (w.width.ilog2() as usize).min(LEAST.len() - 1);
+        !self.any_row(&self.least, size, LEAST[size], w, |found, v| found.min(v), |found| found <= limit)
     }
 
     /// Whether something in a window came back from farther than this.
     #[inline(always)]
     pub(super) fn any_beyond(&self, w: &Window, range: f32) -> bool {
         let limit = range.max(0.0).to_bits() as i32;
-        !self.every(&self.most, w, |rows| rows.iter().fold(EMPTY_MOST, |found, v| found.max(*v)) <= limit)
+        let size = (w.width.ilog2() as usize / 2).min(MOST.len() - 1);
+        self.any_row(&self.most, size, MOST[size], w, |found, v| found.max(v), |found| found > limit)
     }
 
-    /// Whether something holds for all columns of a window, looked at in as few steps as their tables allow.
+    /// Whether something holds for a row of a window, all of whose columns are joined in as few steps as the table allows.
     #[inline(always)]
-    fn every(&self, tables: &[Vec<i32>], w: &Window, holds: impl Fn(&[i32]) -> bool) -> bool {
-        let size = (w.width.ilog2() as usize).min(WIDTHS - 1);
-        let (table, step) = (&tables[size], 1 << size);
+    fn any_row(
+        &self,
+        table: &[i32],
+        size: usize,
+        step: usize,
+        w: &Window,
+        join: impl Fn(i32, i32) -> i32,
+        holds: impl Fn(i32) -> bool,
+    ) -> bool {
+        let table = &table[size * self.height * self.width..];
+        let at = |column: usize, row: usize| -> [i32; ROWS] {
+            let from = (if column >= self.width { column - self.width } else { column }) * self.height + row;
+            table.get(from..).and_then(|rows| rows.first_chunk()).copied().unwrap_or_default()
+        };
         let last = w.first + w.width - step;
-        let mut column = w.first;
-        loop {
-            let from = (if column >= self.width { column - self.width } else { column }) * self.height;
-            if !holds(&table[from + w.top..=from + w.bottom]) {
-                return false;
+        let mut row = w.top;
+        while row <= w.bottom {
+            let mut found = at(last, row);
+            let mut column = w.first;
+            while column < last {
+                let more = at(column, row);
+                for i in 0..ROWS {
+                    found[i] = join(found[i], more[i]);
+                }
+                column += step;
             }
-            if column == last {
+            let rows = (w.bottom - row) as i32;
+            // All at once, without a jump for each.
+            let mut any = false;
+            for i in 0..ROWS {
+                any |= holds(found[i]) & (i as i32 <= rows);
+            }
+            if any {
                 return true;
             }
-            column = (column + step).min(last);
+            row += ROWS;
         }
+        false
     }
 }
 
-/// From a table of windows one column wide those of 2, 4, … columns, around the seam.
-fn widen(first: Vec<i32>, height: usize, width: usize, join: impl Fn(i32, i32) -> i32 + Sync) -> Vec<Vec<i32>> {
-    let mut tables = vec![first];
-    for size in 1..WIDTHS {
-        let (before, step) = (&tables[size - 1], 1 << (size - 1));
-        let mut next = vec![0; before.len()];
+/// Returns in the rows above and columns before, the columns running twice around.
+fn seen(image: &RangeImage) -> Vec<u32> {
+    let (height, width) = (image.height(), image.width());
+    let stride = height + 1;
+    let mut seen = vec![0; stride * (2 * width + 1)];
+    for column in 0..2 * width {
+        let (before, after) = seen.split_at_mut(stride * (column + 1));
+        let (before, after) = (&before[stride * column + 1..], &mut after[1..stride]);
+        let pixels = &image.pixels()[(column % width) * height..][..height];
+        let mut here = 0;
+        for ((after, before), pixel) in after.iter_mut().zip(before).zip(pixels) {
+            here += u32::from(pixel.is_finite());
+            *after = before + here;
+        }
+    }
+    seen
+}
+
+/// The tables of windows of these widths, each a multiple of the one before, around the seam.
+fn widened(
+    image: &RangeImage,
+    widths: &[usize],
+    bits: impl Fn(&f32) -> i32,
+    join: impl Fn(i32, i32) -> i32 + Sync,
+) -> Vec<i32> {
+    let (height, width) = (image.height(), image.width());
+    let size = height * width;
+    let mut tables = vec![0; size * widths.len() + ROWS];
+    tables.iter_mut().zip(image.pixels()).for_each(|(value, range)| *value = bits(range));
+    for (i, pair) in widths.windows(2).enumerate() {
+        let (before, next) = tables[i * size..(i + 2) * size].split_at_mut(size);
+        let (step, parts) = (pair[0], pair[1] / pair[0]);
         next.par_chunks_mut(height * CHUNK).enumerate().for_each(|(chunk, columns)| {
-            for (i, column) in columns.chunks_mut(height).enumerate() {
+            for (i, column) in columns.chunks_exact_mut(height).enumerate() {
                 let here = chunk * CHUNK + i;
-                let (a, b) = (here * height, (here + step) % width * height);
-                let pairs = before[a..a + height].iter().zip(&before[b..b + height]);
-                for (value, (x, y)) in column.iter_mut().zip(pairs) {
-                    *value = join(*x, *y);
+                column.copy_from_slice(&before[here * height..][..height]);
+                for part in 1..parts {
+                    let there = &before[(here + part * step) % width * height..][..height];
+                    for (value, other) in column.iter_mut().zip(there) {
+                        *value = join(*value, *other);
+                    }
                 }
             }
         });
-        tables.push(next);
     }
     tables
 }

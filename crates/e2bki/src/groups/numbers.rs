@@ -14,8 +14,6 @@ pub(crate) struct Numbers<K> {
     pub(crate) of: Vec<u32>,
     /// The key of every number.
     pub(crate) keys: Vec<K>,
-    /// Numbers of a part's keys, from the first number of the part.
-    parts: Vec<(u32, FxHashMap<K, u32>)>,
 }
 
 impl<K: Hash + Eq + Copy + Send + Sync> Numbers<K> {
@@ -25,7 +23,7 @@ impl<K: Hash + Eq + Copy + Send + Sync> Numbers<K> {
         let parts: Vec<_> = (0..SHARDS)
             .into_par_iter()
             .map(|shard| {
-                let (mut numbers, mut first) = (FxHashMap::default(), Vec::new());
+                let (mut numbers, mut first) = (table_for(keys.len() / SHARDS), Vec::new());
                 let mut members = Vec::with_capacity(keys.len() / SHARDS);
                 for (i, key) in keys.iter().enumerate().filter(|(i, _)| usize::from(shards[*i]) == shard) {
                     let number = *numbers.entry(*key).or_insert_with(|| {
@@ -34,17 +32,16 @@ impl<K: Hash + Eq + Copy + Send + Sync> Numbers<K> {
                     });
                     members.push((i as u32, number));
                 }
-                (members, first, numbers)
+                (members, first)
             })
             .collect();
-        let mut all = Self { of: vec![0; keys.len()], keys: Vec::new(), parts: Vec::with_capacity(SHARDS) };
-        for (members, first, numbers) in parts {
+        let mut all = Self { of: vec![0; keys.len()], keys: Vec::new() };
+        for (members, first) in parts {
             let before = all.keys.len() as u32;
             for (i, number) in members {
                 all.of[i as usize] = before + number;
             }
             all.keys.extend(first);
-            all.parts.push((before, numbers));
         }
         all
     }
@@ -53,12 +50,11 @@ impl<K: Hash + Eq + Copy + Send + Sync> Numbers<K> {
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
+}
 
-    /// The number of a key, if it has one.
-    pub(crate) fn find(&self, key: &K) -> Option<u32> {
-        let (before, numbers) = &self.parts[shard_of(key)];
-        numbers.get(key).map(|number| before + number)
-    }
+/// A table for so many keys, of which about a third differ.
+fn table_for<K>(keys: usize) -> FxHashMap<K, u32> {
+    FxHashMap::with_capacity_and_hasher(keys / 3, rustc_hash::FxBuildHasher)
 }
 
 fn shard_of<K: Hash>(key: &K) -> usize {
@@ -80,10 +76,8 @@ mod tests {
             let mut of_key = FxHashMap::default();
             for (key, number) in keys.iter().zip(&numbers.of) {
                 prop_assert_eq!(*of_key.entry(*key).or_insert(*number), *number);
-                prop_assert_eq!(numbers.find(key), Some(*number));
                 prop_assert_eq!(numbers.keys[*number as usize], *key);
             }
-            prop_assert_eq!(numbers.find(&99), None);
             let mut used: Vec<u32> = of_key.into_values().collect();
             used.sort_unstable();
             prop_assert!(used.iter().copied().eq(0..numbers.len() as u32));

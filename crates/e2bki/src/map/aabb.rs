@@ -1,7 +1,7 @@
 //! Where kernels reach: axis-aligned boxes, and the supports of primitives themselves.
 
 use super::large::is_small;
-use super::slots::Core;
+use super::seen::Seen;
 use crate::kernel::Form;
 use crate::keys::BlockKey;
 
@@ -40,8 +40,8 @@ pub(crate) struct Support {
 
 impl Support {
     /// The support of a primitive, unless its kernel is zero everywhere.
-    pub(crate) fn of(core: &Core) -> Option<Self> {
-        (core.form.reach > 0.0).then_some(Self { mean: core.mean, form: core.form })
+    pub(crate) fn of(seen: &Seen) -> Option<Self> {
+        (seen.form.reach > 0.0).then_some(Self { mean: seen.mean, form: seen.form })
     }
 
     /// The box outside of which the kernel is zero.

@@ -44,16 +44,30 @@ impl Block {
 }
 
 /// Notes that a block is touched, and joins a box to its stale one.
-fn touch(block: &mut Block, key: BlockKey, small: Option<&Aabb>, all: &mut Vec<(BlockKey, Option<Aabb>)>) {
-    match (all.get_mut((block.touched as usize).wrapping_sub(1)), small) {
-        (Some((_, Some(known))), Some(small)) => known.join(small),
-        (Some((_, known)), Some(small)) => *known = Some(*small),
-        (Some(_), None) => {}
-        (None, _) => {
-            all.push((key, small.copied()));
-            block.touched = all.len() as u32;
+fn touch(block: &mut Block, key: BlockKey, small: Option<&Aabb>, all: &mut Touched) {
+    if block.touched == 0 {
+        all.blocks.push((key, NO_BOX));
+        block.touched = all.blocks.len() as u32;
+    }
+    let Some(((_, at), small)) = all.blocks.get_mut(block.touched as usize - 1).zip(small) else { return };
+    match all.boxes.get_mut(*at as usize) {
+        Some(known) => known.join(small),
+        None => {
+            *at = all.boxes.len() as u32;
+            all.boxes.push(*small);
         }
     }
+}
+
+/// No box.
+const NO_BOX: u32 = u32::MAX;
+
+/// Blocks in which something changed. Where nobody has looked yet there is no box.
+#[derive(Debug, Clone, Default)]
+struct Touched {
+    /// With the number of its box.
+    blocks: Vec<(BlockKey, u32)>,
+    boxes: Vec<Aabb>,
 }
 
 /// The index.
@@ -62,7 +76,7 @@ pub(crate) struct Blocks {
     blocks: FxHashMap<BlockKey, Block>,
     /// Blocks in which something changed since the views were last brought up to date, with the union of the old and new
     /// supports of it.
-    touched: Vec<(BlockKey, Option<Aabb>)>,
+    touched: Touched,
     /// Stale supports that are too large to be joined with others.
     stale_large: Vec<Support>,
     /// Blocks with records of the latest stamp; some may be gone or empty again.
@@ -83,7 +97,7 @@ impl Blocks {
 
     /// Blocks in which something changed since views were last brought up to date.
     pub(crate) fn touched(&self) -> impl Iterator<Item = BlockKey> {
-        self.touched.iter().map(|(key, _)| *key)
+        self.touched.blocks.iter().map(|(key, _)| *key)
     }
 
     /// Adds a record, and marks supports as stale; returns its position in the block.
@@ -93,6 +107,10 @@ impl Blocks {
         self.stale_large.extend_from_slice(&stale.large);
         if block.note(&near) {
             self.fresh.push(key);
+        }
+        if block.near.len() == block.near.capacity() {
+            // By little: most blocks stay small, and there are many.
+            block.near.reserve_exact((block.near.len() / 4).max(2));
         }
         block.near.push(near);
         (block.near.len() - 1) as u32
@@ -121,12 +139,12 @@ impl Blocks {
     }
 
     /// Puts records with what was derived since in the place of those at their positions; they are no fresher for that.
-    pub(crate) fn renew(&mut self, key: BlockKey, records: &[(u32, Near)]) {
+    pub(crate) fn renew(&mut self, key: BlockKey, records: impl Iterator<Item = (u32, Near)>) {
         let Some(block) = self.blocks.get_mut(&key) else { return };
         for (position, record) in records {
             block.labels |= 1 << (record.label % 64);
-            if let Some(near) = block.near.get_mut(*position as usize) {
-                *near = Near { stamp: near.stamp, ..*record };
+            if let Some(near) = block.near.get_mut(position as usize) {
+                *near = Near { stamp: near.stamp, ..record };
             }
         }
     }
@@ -167,8 +185,8 @@ impl Blocks {
     /// Takes what was marked.
     pub(crate) fn take_stale(&mut self) -> Stale {
         self.emptied = 0;
-        let touched = std::mem::take(&mut self.touched);
-        for (key, _) in &touched {
+        let Touched { blocks, boxes } = std::mem::take(&mut self.touched);
+        for (key, _) in &blocks {
             if let Some(block) = self.blocks.get_mut(key) {
                 block.touched = 0;
                 if block.near.is_empty() {
@@ -176,12 +194,8 @@ impl Blocks {
                 }
             }
         }
-        Stale {
-            boxes: touched.iter().filter_map(|(_, stale)| *stale).collect(),
-            supports: std::mem::take(&mut self.stale_large),
-            touched,
-            reshaped: Vec::new(),
-        }
+        let touched = blocks.into_iter().map(|(key, at)| (key, boxes.get(at as usize).copied())).collect();
+        Stale { touched, boxes, supports: std::mem::take(&mut self.stale_large), reshaped: Vec::new() }
     }
 
     /// Calls `visit(offset, near)` for every primitive with its mean in the blocks that a ball overlaps; `offset` is
@@ -214,7 +228,11 @@ impl Blocks {
         #[allow(clippy::iter_over_hash_type)]
         let records: usize = self.blocks.values().map(|block| block.near.capacity() * size_of::<Near>()).sum();
         // One control byte per bucket.
-        self.blocks.capacity() * (size_of::<(BlockKey, Block)>() + 1) + records
+        let waiting = self.touched.blocks.capacity() * size_of::<(BlockKey, u32)>()
+            + self.touched.boxes.capacity() * size_of::<Aabb>()
+            + self.stale_large.capacity() * size_of::<Support>()
+            + self.fresh.capacity() * size_of::<BlockKey>();
+        self.blocks.capacity() * (size_of::<(BlockKey, Block)>() + 1) + records + waiting
     }
 }
 

@@ -20,18 +20,9 @@ pub(crate) fn order_of(cell: [i32; 3], label: u16) -> u64 {
 }
 
 impl Core {
-    /// The order of a judged primitive in a map of such cubes.
+    /// The order in a map of such cubes.
     pub(crate) fn order_in(&self, side: f64) -> u64 {
         order_of(cell_of(self.mean, side), self.label)
-    }
-
-    /// Where the primitive stands; by its age in a map that is not a sum.
-    pub(super) fn rank(&self, is_sum: bool) -> Rank {
-        if is_sum {
-            (BlockKey(self.sums.origin).along_curve(), self.sums.origin, self.order)
-        } else {
-            (0, [0; 3], self.id)
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! The sums of primitives are whole numbers, so that what is pooled here depends on which primitives there are and on
 //! nothing else; it is rounded once, when the pool is made.
 
+use super::surfaces::Surface;
 use crate::keys::{BlockKey, ChunkKey};
 use crate::primitive::{QUANTUM_M, QUANTUM_M2, Sums};
 
@@ -20,6 +21,8 @@ pub(super) struct Pool {
     /// Mean from the corner of the block, metres.
     pub(super) mean: [f32; 3],
     pub(super) covariance: [f32; 6],
+    /// How the surface runs that the primitives of this pool are a part of, as it was last derived.
+    pub(super) surface: Surface,
 }
 
 /// A pool in the making.
@@ -50,7 +53,8 @@ impl Growing {
         let wide = |v: i128| i64::try_from(v).map_or(v as f64, |v| v as f64);
         let covariance = std::array::from_fn(|i| (wide(self.second[i]) * QUANTUM_M2 * per_point - product[i]) as f32);
         let Self { cell, label, weight, .. } = *self;
-        Pool { cell, label, weight: weight as f32, mean: m.map(|v| v as f32), covariance }
+        let surface = Surface::default();
+        Pool { cell, label, weight: weight as f32, mean: m.map(|v| v as f32), covariance, surface }
     }
 }
 
@@ -72,7 +76,7 @@ pub(super) fn block_in(ChunkKey(chunk): ChunkKey, number: u16) -> BlockKey {
 }
 
 /// A primitive of a block: where it is in the block, its class, and its sums about the block's corner.
-pub(super) type Member<'a> = ([f32; 3], u16, &'a Sums);
+pub(super) type Member = ([f32; 3], u16, Sums);
 
 /// Buffers for [`Chunk::replaced`].
 #[derive(Default)]
@@ -106,8 +110,14 @@ impl Chunk {
         self.starts[number] as usize..self.starts[number + 1] as usize
     }
 
+    /// Where the pool of a class in an eighth of a block is, if there is one.
+    pub(super) fn find(&self, number: u16, eighth: u16, label: u16) -> Option<usize> {
+        let key = (8 * number + eighth, label);
+        self.of_block(number).find(|i| (self.pools[*i].cell, self.pools[*i].label) == key)
+    }
+
     /// The chunk with the pools of some blocks (ascending numbers) made anew; `members` gives the primitives of a block.
-    pub(super) fn replaced<'a, M: Iterator<Item = Member<'a>>>(
+    pub(super) fn replaced<M: Iterator<Item = Member>>(
         &self,
         blocks: impl Iterator<Item = u16>,
         members: impl Fn(u16) -> M,
@@ -125,13 +135,14 @@ impl Chunk {
             grow(growing, number, members(number));
             let mut old = self.pools[old].iter().copied().peekable();
             let gone = |pool: Pool| Pool { weight: 0.0, mean: [0.0; 3], covariance: [0.0; 6], ..pool };
-            for fresh in growing.iter().map(Growing::done) {
+            for mut fresh in growing.iter().map(Growing::done) {
                 let key = (fresh.cell, fresh.label);
                 while let Some(before) = old.next_if(|before| (before.cell, before.label) < key) {
                     pools.push(gone(before));
                     changed.push(true);
                 }
                 let before = old.next_if(|before| (before.cell, before.label) == key);
+                fresh.surface = before.map_or(fresh.surface, |before| before.surface);
                 pools.push(fresh);
                 changed.push(before != Some(fresh));
             }
@@ -176,15 +187,15 @@ impl Chunk {
 }
 
 /// Sums up the primitives of a block by eighth and class, in that order.
-fn grow<'a>(growing: &mut Vec<Growing>, number: u16, members: impl Iterator<Item = Member<'a>>) {
+fn grow(growing: &mut Vec<Growing>, number: u16, members: impl Iterator<Item = Member>) {
     growing.clear();
     for (local, label, sums) in members {
         let cell = 8 * number + eighth_of(local);
         match growing.iter_mut().find(|pool| (pool.cell, pool.label) == (cell, label)) {
-            Some(pool) => pool.add(sums),
+            Some(pool) => pool.add(&sums),
             None => {
                 let mut pool = Growing { cell, label, weight: 0, first: [0; 3], second: [0; 6] };
-                pool.add(sums);
+                pool.add(&sums);
                 growing.push(pool);
             }
         }

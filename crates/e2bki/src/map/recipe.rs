@@ -70,11 +70,6 @@ impl Recipe {
         if core.muted { 0.0 } else { self.reach * exp(1.0 - f64::from(core.uncertainty)) * spread }
     }
 
-    /// The kernel of a judged primitive.
-    pub(crate) fn form_of(&self, core: &Core) -> Form {
-        self.form_on(core, core.surface)
-    }
-
     /// The kernel that a judged primitive has on a surface.
     pub(crate) fn form_on(&self, core: &Core, surface: Surface) -> Form {
         let reach = self.reach(core);
@@ -87,15 +82,15 @@ impl Recipe {
         }
     }
 
-    /// The kernel of a judged primitive at a place, in f64.
-    pub(crate) fn kernel_at(&self, core: &Core, x: [f64; 3]) -> f64 {
+    /// The kernel that a judged primitive has on a surface, at a place, in f64.
+    pub(crate) fn kernel_at(&self, core: &Core, surface: Surface, x: [f64; 3]) -> f64 {
         let reach = self.reach(core);
         let Some(across) = self.across.filter(|_| reach > 0.0) else {
             let d = self.ellipsoid(core).distance(x);
             let d = if self.distance == Distance::Squared { d * d } else { d };
             return if reach > 0.0 { sparse_kernel(d, reach) } else { 0.0 };
         };
-        let u = root_of_inverse(self.support(core, core.surface, reach, across).0);
+        let u = root_of_inverse(self.support(core, surface, reach, across).0);
         let d: [f64; 3] = std::array::from_fn(|i| x[i] - core.mean[i]);
         let squared: f64 = u.iter().map(|row| (row[0] * d[0] + row[1] * d[1] + row[2] * d[2]).powi(2)).sum();
         sparse_kernel(squared.sqrt(), 1.0)
@@ -131,18 +126,7 @@ impl Core {
         let factor = witnesses_per_point(self.sums.weight, correlation);
         let opinion = opinion_of(log_evidence, factor, probability);
         self.label = opinion.label as u16;
-        self.plausible = plausible(probability);
         self.uncertainty = opinion.uncertainty as f32;
         self.ln_uncertainty = opinion.ln_uncertainty as f32;
     }
-}
-
-/// Classes that can be the most likely one where this primitive reaches: the winner of a mixture has at least 1/C of
-/// it, so a class below 1/C in every part cannot win.
-fn plausible(probability: &[f32]) -> u64 {
-    if probability.len() > 64 {
-        return u64::MAX;
-    }
-    let least = 0.99 / probability.len() as f32;
-    probability.iter().enumerate().fold(0, |bits, (class, p)| bits | u64::from(*p >= least) << class)
 }

@@ -6,7 +6,7 @@ use super::aabb::{Stale, StaleOfOne, Support};
 use super::blocks::blocks_between;
 use super::order::Rank;
 use super::set::PrimitiveSet;
-use crate::primitive::block_of;
+use crate::keys::BlockKey;
 
 impl PrimitiveSet {
     /// All slots in order: by age or, in a map that is a sum, by place and class.
@@ -16,10 +16,20 @@ impl PrimitiveSet {
 
     /// Slots in the order of [`Self::in_order`].
     pub(crate) fn sorted(&self, slots: impl Iterator<Item = u32>) -> Vec<u32> {
-        let mut ranked: Vec<(Rank, u32)> =
-            slots.map(|slot| (self.core(slot).rank(self.cubes().is_some()), slot)).collect();
+        let slots: Vec<u32> = slots.collect();
+        let rank = |slot: &u32| (self.rank_of(*slot), *slot);
+        let mut ranked: Vec<(Rank, u32)> = slots.par_iter().with_min_len(1024).map(rank).collect();
         ranked.par_sort_unstable();
         ranked.into_iter().map(|(_, slot)| slot).collect()
+    }
+
+    /// Where a primitive stands among all; by its age in a map that is not a sum.
+    fn rank_of(&self, slot: u32) -> Rank {
+        let head = self.head(slot);
+        match self.cubes() {
+            Some(side) => (BlockKey(head.origin).along_curve(), head.origin, self.core(slot).order_in(side)),
+            None => (0, [0; 3], head.id()),
+        }
     }
 
     /// Primitives in the blocks from one to another, both included, in order.
@@ -31,7 +41,7 @@ impl PrimitiveSet {
             self.sorted(blocks.flat_map(|block| &block.near).map(|near| near.slot))
         } else {
             let inside = |slot: &u32| {
-                let block = block_of(self.core(*slot).mean);
+                let block = self.head(*slot).origin;
                 (0..3).all(|i| (low[i]..=high[i]).contains(&block[i]))
             };
             self.sorted(self.slots.alive().filter(inside))
@@ -40,7 +50,7 @@ impl PrimitiveSet {
 
     /// The same as [`Self::supports_in`] for a box of which there are more cubic metres than primitives, in order.
     pub(crate) fn supports_in_wide(&self, low: [f64; 3], high: [f64; 3]) -> Vec<u32> {
-        let meets = |slot: &u32| Support::of(self.core(*slot)).is_some_and(|s| s.bounds().meets(low, high));
+        let meets = |slot: &u32| Support::of(self.seen(*slot)).is_some_and(|s| s.bounds().meets(low, high));
         self.sorted(self.slots.alive().filter(meets))
     }
 
@@ -48,6 +58,19 @@ impl PrimitiveSet {
     /// depends on.
     pub(crate) fn supports_in(&self, low: [f64; 3], high: [f64; 3], found: &mut Vec<(u64, u32)>) {
         found.clear();
+        self.each_support_in(low, high, |slot| found.push((self.seen(slot).order, slot)));
+        found.sort_unstable();
+    }
+
+    /// Whether the kernel of any primitive may reach into a box.
+    pub(crate) fn reaches(&self, low: [f64; 3], high: [f64; 3]) -> bool {
+        let mut any = false;
+        self.each_support_in(low, high, |_| any = true);
+        any
+    }
+
+    /// Calls `visit` with every primitive whose support meets a box.
+    fn each_support_in(&self, low: [f64; 3], high: [f64; 3], mut visit: impl FnMut(u32)) {
         let reach = f64::from(self.small_reach);
         for key in blocks_between(low.map(|v| v - reach), high.map(|v| v + reach)) {
             let Some(block) = self.blocks.get(key) else { continue };
@@ -58,30 +81,21 @@ impl PrimitiveSet {
             for near in &block.near {
                 let (x, e) = (near.local, near.extent);
                 if e > 0.0 && (0..3).all(|i| x[i] - e <= high[i] && x[i] + e >= low[i]) {
-                    found.push((self.slots.core(near.slot).order, near.slot));
+                    visit(near.slot);
                 }
             }
         }
         self.large.between(low, high, |slot| {
-            let core = self.slots.core(slot);
-            if Support::of(core).is_some_and(|support| support.bounds().meets(low, high)) {
-                found.push((core.order, slot));
+            if self.support_of(slot).is_some_and(|support| support.bounds().meets(low, high)) {
+                visit(slot);
             }
         });
-        found.sort_unstable();
-    }
-
-    /// Whether the kernel of any primitive may reach into a box.
-    pub(crate) fn reaches(&self, low: [f64; 3], high: [f64; 3]) -> bool {
-        let mut found = Vec::new();
-        self.supports_in(low, high, &mut found);
-        !found.is_empty()
     }
 
     /// Where a view of all primitives is not empty.
     pub(crate) fn everywhere(&self) -> Stale {
         let mut all = Stale::default();
-        for support in self.in_order().into_iter().filter_map(|slot| Support::of(self.core(slot))) {
+        for support in self.in_order().into_iter().filter_map(|slot| Support::of(self.seen(slot))) {
             let stale = StaleOfOne::of(Some(support));
             all.boxes.extend(stale.small);
             all.supports.extend(stale.large);

@@ -4,11 +4,12 @@ use rayon::prelude::*;
 
 use super::aabb::{Stale, StaleOfOne, Support};
 use super::blocks::{Blocks, Near};
+use super::chunk::Head;
 use super::large::{Large, is_small, longest};
 use super::recipe::Recipe;
+use super::seen::Seen;
 use super::slots::{Batch, Core, Slots};
-use super::surfaces::{Surface, Surfaces};
-use crate::kernel::Form;
+use super::surfaces::Surfaces;
 use crate::keys::BlockKey;
 use crate::primitive::{MANY_QUANTA, Sums, block_of, checked_sum};
 use crate::threads::threads_of;
@@ -26,12 +27,16 @@ pub(crate) struct PrimitiveSet {
     /// Largest half box among the small primitives so far: how far beyond its own block a search must look.
     pub(super) small_reach: f32,
     /// Largest mean range so far, metres.
-    farthest: f32,
+    pub(super) farthest: f32,
     /// Number of the change in progress.
     pub(super) stamp: u32,
     next_id: u64,
     /// Whether some primitive has so much in it that more must be added with a look at what is exact.
-    has_many: bool,
+    pub(super) has_many: bool,
+    /// Whether some primitive was ever gone.
+    some_gone: bool,
+    /// Number of the latest look.
+    pub(super) looks: u32,
 }
 
 impl PrimitiveSet {
@@ -48,6 +53,8 @@ impl PrimitiveSet {
             stamp: 0,
             next_id: 0,
             has_many: false,
+            some_gone: false,
+            looks: 0,
         }
     }
 
@@ -74,8 +81,21 @@ impl PrimitiveSet {
         self.slots.len()
     }
 
-    pub(crate) fn core(&self, slot: u32) -> &Core {
+    /// What is known of a primitive without unpacking it.
+    pub(crate) fn head(&self, slot: u32) -> &Head {
+        self.slots.head(slot)
+    }
+
+    /// A primitive, not judged.
+    pub(crate) fn core(&self, slot: u32) -> Core {
         self.slots.core(slot)
+    }
+
+    /// A judged primitive, and its probabilities.
+    pub(crate) fn judged(&self, slot: u32) -> (Core, Vec<f32>) {
+        let (mut core, mut probability) = (self.core(slot), vec![0.0; self.classes()]);
+        core.judge(&self.log_evidence(slot), self.recipe.correlation, &mut probability);
+        (core, probability)
     }
 
     /// Whether some primitive has so much in it that more must be added with a look at what is exact.
@@ -83,12 +103,8 @@ impl PrimitiveSet {
         self.has_many
     }
 
-    pub(crate) fn log_evidence(&self, slot: u32) -> &[i64] {
+    pub(crate) fn log_evidence(&self, slot: u32) -> Vec<i64> {
         self.slots.log_evidence(slot)
-    }
-
-    pub(crate) fn probability(&self, slot: u32) -> &[f32] {
-        self.slots.probability(slot)
     }
 
     pub(crate) fn blocks(&self) -> &Blocks {
@@ -106,7 +122,7 @@ impl PrimitiveSet {
 
     /// Ids in no particular order.
     pub(crate) fn ids(&self) -> impl Iterator<Item = u64> {
-        self.slots.alive().map(|slot| self.slots.core(slot).id)
+        self.slots.alive().map(|slot| self.slots.head(slot).id())
     }
 
     /// Begins a change of the set: what it makes or changes counts as fresh until the next one begins.
@@ -141,26 +157,45 @@ impl PrimitiveSet {
 
     fn add(&mut self, batch: &Batch, rows: &[usize], id_of: impl Fn(usize, &Core) -> u64 + Sync) {
         let (classes, recipe, stamp, cubes) = (self.slots.classes(), self.recipe, self.stamp, self.cubes);
-        let defers = self.defers();
-        let form = |row: &usize| if defers { Form::default() } else { recipe.form_of(&batch.cores[*row]) };
-        let forms: Vec<Form> = rows.par_iter().with_min_len(256).map(form).collect();
+        let (defers, follows) = (self.defers(), self.recipe.follows());
+        let core = |order: usize| {
+            let core = &batch.cores[rows[order]];
+            Core { id: id_of(order, core), changed: follows, ..core.clone() }
+        };
+        let see = |order: usize| {
+            let (mut core, mut probability) = (core(order), vec![0.0; classes]);
+            core.judge(batch.row(rows[order], classes), recipe.correlation, &mut probability);
+            let form = recipe.form_on(&core, batch.surfaces.get(rows[order]).copied().unwrap_or_default());
+            (Seen { version: stamp, ..Seen::of(&core, form, &probability, &recipe, cubes) }, probability)
+        };
+        let now = if defers { 0 } else { rows.len() };
+        let seen: Vec<(Seen, Vec<f32>)> = (0..now).into_par_iter().with_min_len(64).map(see).collect();
         let slots = self.slots.extend(rows.len(), |order| {
-            let (row, form) = (rows[order], forms[order]);
-            let core = &batch.cores[row];
-            let id = id_of(order, core);
-            let order = cubes.map_or(id, |side| core.order_in(side));
-            let core = Core { id, order, form, version: stamp, changed: defers, ..core.clone() };
-            let range = row * classes..(row + 1) * classes;
-            (core, &batch.log_evidence[range.clone()], &batch.probability[range])
+            let seen = seen.get(order).map(|(seen, probability)| (*seen, &probability[..]));
+            (core(order), batch.row(rows[order], classes), seen)
         });
         self.has_many |= rows.iter().any(|row| batch.cores[*row].has_many(batch.row(*row, classes)));
+        if defers {
+            // Nothing but the records: views know of none yet.
+            let records: Vec<(Near, [f64; 3])> = rows
+                .par_iter()
+                .zip(&slots)
+                .with_min_len(256)
+                .map(|(row, slot)| (near_of(&batch.cores[*row], None, *slot, stamp), batch.cores[*row].mean))
+                .collect();
+            let none = StaleOfOne::default();
+            records.iter().for_each(|(near, mean)| self.enter(*near, *mean, [0.0; 3], &none));
+            return;
+        }
         // What the index needs to know, while both cores have hands free: entering is one after the other.
-        let entries = slots.par_iter().with_min_len(256).map(|slot| {
-            let core = self.slots.core(*slot);
-            (near_of(core, *slot, stamp), StaleOfOne::of(Support::of(core)))
+        let entries = rows.par_iter().zip(&slots).with_min_len(256).map(|(row, slot)| {
+            let core = &batch.cores[*row];
+            let support = self.support_of(*slot);
+            let half_box = support.map_or([0.0; 3], |support| support.form.half_box);
+            (near_of(core, support.as_ref(), *slot, stamp), core.mean, half_box, StaleOfOne::of(support))
         });
-        for (near, stale) in entries.collect::<Vec<_>>() {
-            self.enter(near, &stale);
+        for (near, mean, half_box, stale) in entries.collect::<Vec<_>>() {
+            self.enter(near, mean, half_box, &stale);
         }
     }
 
@@ -175,182 +210,133 @@ impl PrimitiveSet {
     }
 
     pub(crate) fn remove(&mut self, slot: u32) {
-        self.mark(slot);
-        self.leave(slot);
+        let (mean, support) = (self.core(slot).mean, self.support_of(slot));
+        self.blocks.mark(BlockKey(block_of(mean)), &StaleOfOne::of(support));
+        self.leave(slot, mean, support.map_or([0.0; 3], |support| support.form.half_box));
         self.slots.remove(slot);
-    }
-
-    /// Adds rows of a batch to primitives, (slot, row) pairs, and derives everything anew, unless that can wait. The class
-    /// stays: it is that of the rows.
-    pub(crate) fn fold(&mut self, pairs: &[(u32, usize)], batch: &Batch) {
-        let (recipe, stamp, defers) = (self.recipe, self.stamp, self.defers());
-        let moves = self.slots.add_rows(pairs, batch, |slot, core, log_evidence, probability, before| {
-            let mut stale = StaleOfOne::of(before.support);
-            if defers {
-                (core.mean, core.changed) = (core.sums.mean(), true);
-            } else {
-                core.judge(log_evidence, recipe.correlation, probability);
-                (core.form, core.version) = (recipe.form_of(core), stamp);
-                stale = stale.and(Support::of(core));
-            }
-            let (from, to) = (BlockKey(block_of(before.mean)), BlockKey(block_of(core.mean)));
-            let stays = from == to && is_small(before.half_box) && core.is_small();
-            let (position, near) = (core.position, near_of(core, slot, stamp));
-            let many = core.has_many(log_evidence);
-            Move { many, slot, position, from, stays, mean: before.mean, half_box: before.half_box, stale, near }
-        });
-        self.has_many |= moves.iter().flatten().any(|moved| moved.many);
-        // First those that stay, while the positions of all are as they were.
-        for Move { position, from, stale, near, .. } in moves.iter().flatten().filter(|moved| moved.stays) {
-            self.small_reach = self.small_reach.max(near.extent);
-            self.farthest = self.farthest.max(near.range);
-            self.blocks.update(*from, *position, *near, stale);
-        }
-        for Move { slot, from, mean, half_box, stale, .. } in moves.iter().flatten().filter(|moved| !moved.stays) {
-            self.blocks.mark(*from, stale);
-            self.leave_from(*slot, *mean, *half_box);
-            self.enter(self.near_of(*slot), &StaleOfOne::default());
-        }
     }
 
     /// Adds one primitive to another and removes it. Both stay as they are if their sum would not be exact.
     pub(crate) fn absorb(&mut self, receiver: u32, giver: u32) {
         let (own, other) = (self.core(receiver), self.core(giver));
         if own.sums.are_many() || other.sums.are_many() || self.has_many {
-            let evidence = checked_sum(self.log_evidence(receiver), self.log_evidence(giver));
+            let evidence = checked_sum(&self.log_evidence(receiver), &self.log_evidence(giver));
             if own.sums.checked_add(&other.sums).is_none() || evidence.is_none() {
                 return;
             }
         }
+        let support = self.support_of(receiver);
         self.slots.add_within(receiver, giver);
-        self.has_many |= self.core(receiver).has_many(self.log_evidence(receiver));
-        self.follow(receiver);
+        self.has_many |= self.core(receiver).has_many(&self.log_evidence(receiver));
+        self.follow(receiver, own.mean, support, own.changed);
         self.remove(giver);
     }
 
     /// After a change of sums: remembers the support that views were computed with, and keeps the index at the mean.
-    fn follow(&mut self, slot: u32) {
-        let core = self.slots.core(slot);
-        let old = BlockKey(block_of(core.mean));
-        let stale = StaleOfOne::of(Support::of(core).filter(|_| !core.changed));
-        let (position, small) = (core.position, core.is_small());
-        let mean = core.sums.mean();
-        if old == BlockKey(block_of(mean)) && small {
-            let core = self.slots.core_mut(slot);
-            core.mean = mean;
-            core.changed = true;
-            let near = self.near_of(slot);
+    fn follow(&mut self, slot: u32, old_mean: [f64; 3], support: Option<Support>, had_changed: bool) {
+        let old = BlockKey(block_of(old_mean));
+        let half_box = support.map_or([0.0; 3], |support| support.form.half_box);
+        let stale = StaleOfOne::of(support.filter(|_| !had_changed));
+        self.slots.head_mut(slot).set_changed(true);
+        // In a set whose views wait, what has changed is not among the large.
+        let support = support.filter(|_| !self.defers());
+        let core = self.core(slot);
+        let near = near_of(&core, support.as_ref(), slot, self.stamp);
+        if old == BlockKey(block_of(core.mean)) && is_small(half_box) {
             self.farthest = self.farthest.max(near.range);
-            self.blocks.update(old, position, near, &stale);
+            self.blocks.update(old, self.head(slot).position, near, &stale);
         } else {
             self.blocks.mark(old, &stale);
-            self.leave(slot);
-            let core = self.slots.core_mut(slot);
-            core.mean = mean;
-            core.changed = true;
-            self.enter(self.near_of(slot), &StaleOfOne::default());
+            self.leave(slot, old_mean, half_box);
+            let half_box = support.map_or([0.0; 3], |support| support.form.half_box);
+            self.enter(near, core.mean, half_box, &StaleOfOne::default());
         }
     }
 
-    /// Derives the kernels of changed primitives. `changed` may hold slots that are gone or named twice.
+    /// Derives the kernels of changed primitives, unless that waits. `changed` may hold slots that are gone or named twice.
     pub(crate) fn settle(&mut self, mut changed: Vec<u32>) {
-        changed.retain(|slot| self.slots.core(*slot).alive && self.slots.core(*slot).changed);
+        if self.defers() {
+            return;
+        }
+        changed.retain(|slot| self.head(*slot).alive() && self.head(*slot).changed());
         changed.par_sort_unstable();
         changed.dedup();
-        // Large ones are indexed by their support, which is about to change.
-        let large = |set: &Self, slot: u32| !set.slots.core(slot).is_small();
-        let was_large: Vec<u32> = changed.iter().copied().filter(|slot| large(self, *slot)).collect();
-        was_large.iter().for_each(|slot| self.leave(*slot));
-        let (recipe, stamp) = (self.recipe, self.stamp);
-        self.slots.derive(&changed, |core, log_evidence, probability| {
-            core.judge(log_evidence, recipe.correlation, probability);
-            (core.form, core.version) = (recipe.form_of(core), stamp);
-            core.changed = false;
-        });
-        was_large.iter().for_each(|slot| self.enter(self.near_of(*slot), &StaleOfOne::default()));
-        for slot in changed {
-            if was_large.binary_search(&slot).is_ok() {
-                self.mark(slot);
-            } else {
-                if large(self, slot) {
-                    // Still recorded in its block, and now among the large as well.
-                    let core = self.slots.core(slot);
-                    self.large.insert(slot, core.mean, core.form.half_box);
-                }
-                let near = self.near_of(slot);
-                let core = self.slots.core(slot);
-                self.small_reach = self.small_reach.max(near.extent);
-                self.farthest = self.farthest.max(near.range);
-                let stale = StaleOfOne::of(Support::of(core));
-                self.blocks.update(BlockKey(block_of(core.mean)), core.position, near, &stale);
-            }
+        let derived: Vec<(Seen, Vec<f32>)> =
+            changed.par_iter().with_min_len(64).map(|slot| self.derived(*slot)).collect();
+        for (slot, (seen, probability)) in changed.into_iter().zip(derived) {
+            let mean = self.core(slot).mean;
+            let old = self.support_of(slot).map_or([0.0; 3], |support| support.form.half_box);
+            let follows = self.recipe.follows();
+            self.slots.keep(slot, Seen { version: self.stamp, ..seen }, &probability);
+            self.slots.head_mut(slot).set_changed(follows);
+            let support = Support::of(&seen);
+            let core = self.core(slot);
+            let near = near_of(&core, support.as_ref(), slot, self.stamp);
+            // Large ones are indexed by their support as well.
+            self.large.remove(slot, mean, old);
+            self.large.insert(slot, mean, seen.form.half_box);
+            self.small_reach = self.small_reach.max(near.extent);
+            self.farthest = self.farthest.max(near.range);
+            let position = self.head(slot).position;
+            self.blocks.update(BlockKey(block_of(mean)), position, near, &StaleOfOne::of(support));
         }
     }
 
     /// Says of a primitive whether it is gone; views are out of date around it.
     pub(crate) fn set_gone(&mut self, slot: u32, gone: bool) {
-        self.slots.core_mut(slot).gone = gone;
+        self.slots.head_mut(slot).set_gone(gone);
+        self.some_gone |= gone;
         self.mark(slot);
     }
 
+    /// Whether there may be primitives that are gone.
+    pub(crate) fn some_gone(&self) -> bool {
+        self.some_gone
+    }
+
     fn mark(&mut self, slot: u32) {
-        let core = self.slots.core(slot);
-        self.blocks.mark(BlockKey(block_of(core.mean)), &StaleOfOne::of(Support::of(core)));
+        let (mean, support) = (self.core(slot).mean, self.support_of(slot));
+        self.blocks.mark(BlockKey(block_of(mean)), &StaleOfOne::of(support));
     }
 
     /// Adds a primitive to the index, and marks supports as stale.
-    fn enter(&mut self, near: Near, stale: &StaleOfOne) {
-        let core = self.slots.core(near.slot);
-        if !core.is_small() {
-            self.large.insert(near.slot, core.mean, core.form.half_box);
-        }
+    pub(super) fn enter(&mut self, near: Near, mean: [f64; 3], half_box: [f32; 3], stale: &StaleOfOne) {
+        self.large.insert(near.slot, mean, half_box);
         self.small_reach = self.small_reach.max(near.extent);
         self.farthest = self.farthest.max(near.range);
-        let position = self.blocks.insert(BlockKey(block_of(core.mean)), near, stale);
-        self.slots.core_mut(near.slot).position = position;
-    }
-
-    /// Takes a primitive out of the index.
-    fn leave(&mut self, slot: u32) {
-        let core = self.slots.core(slot);
-        self.leave_from(slot, core.mean, core.form.half_box);
+        let position = self.blocks.insert(BlockKey(block_of(mean)), near, stale);
+        self.slots.head_mut(near.slot).position = position;
     }
 
     /// Takes a primitive out of the index, where it is under a mean and half box that it may no longer have.
-    fn leave_from(&mut self, slot: u32, mean: [f64; 3], half_box: [f32; 3]) {
-        if !is_small(half_box) {
-            self.large.remove(slot, mean, half_box);
-        }
-        let position = self.slots.core(slot).position;
+    pub(super) fn leave(&mut self, slot: u32, mean: [f64; 3], half_box: [f32; 3]) {
+        self.large.remove(slot, mean, half_box);
+        let position = self.slots.head(slot).position;
         if let Some(moved) = self.blocks.remove(BlockKey(block_of(mean)), position) {
-            self.slots.core_mut(moved).position = position;
+            self.slots.head_mut(moved).position = position;
         }
-    }
-
-    pub(super) fn near_of(&self, slot: u32) -> Near {
-        near_of(self.slots.core(slot), slot, self.stamp)
     }
 
     /// A judged copy of all primitives, in order.
     pub(crate) fn to_batch(&self) -> Batch {
-        self.copied(&self.in_order(), |core| (core.sums, core.surface))
+        self.copied(&self.in_order(), |sums| sums)
     }
 
-    /// A judged copy of some primitives without their height.
+    /// A judged copy of some primitives without their height, on the shadows of their surfaces.
     pub(crate) fn to_flat_batch(&self, slots: &[u32]) -> Batch {
-        self.copied(slots, |core| {
-            let [xx, yy, _, xy, ..] = core.surface;
-            (core.sums.flattened(), [xx, yy, 0.0, xy, 0.0, 0.0])
-        })
+        let shadow = |slot: &u32| {
+            let [xx, yy, _, xy, ..] = self.surface_of(*slot);
+            [xx, yy, 0.0, xy, 0.0, 0.0]
+        };
+        Batch { surfaces: slots.iter().map(shadow).collect(), ..self.copied(slots, |sums| sums.flattened()) }
     }
 
-    fn copied(&self, slots: &[u32], change: impl Fn(&Core) -> (Sums, Surface)) -> Batch {
+    fn copied(&self, slots: &[u32], change: impl Fn(Sums) -> Sums) -> Batch {
         let mut batch = Batch::default();
         for slot in slots.iter().copied() {
             let old = self.core(slot);
-            let (sums, surface) = change(old);
-            batch.cores.push(Core { muted: old.muted, surface, ..Core::of_sums(sums) });
-            batch.log_evidence.extend_from_slice(self.log_evidence(slot));
+            batch.cores.push(Core { muted: old.muted, ..Core::of_sums(change(old.sums)) });
+            batch.log_evidence.extend(self.log_evidence(slot));
         }
         batch.judge(self.slots.classes(), self.recipe.correlation);
         batch
@@ -375,53 +361,34 @@ impl PrimitiveSet {
         self.blocks.waiting()
     }
 
-    pub(crate) fn byte_size(&self) -> (usize, usize) {
-        (self.slots.byte_size(), self.blocks.byte_size() + self.large.byte_size() + self.surfaces.byte_size())
+    /// Bytes of what primitives hold, of what was derived from it, and of the index.
+    pub(crate) fn byte_size(&self) -> (usize, usize, usize) {
+        let (held, seen) = self.slots.byte_size();
+        (held, seen, self.blocks.byte_size() + self.large.byte_size() + self.surfaces.byte_size())
     }
 }
 
-/// What [`PrimitiveSet::fold`] did to a primitive, for the index to follow.
-struct Move {
-    slot: u32,
-    position: u32,
-    /// The block that has its record.
-    from: BlockKey,
-    /// Whether the record may stay where it is.
-    stays: bool,
-    /// Mean and half box before.
-    mean: [f64; 3],
-    half_box: [f32; 3],
-    /// The supports before and after.
-    stale: StaleOfOne,
-    near: Near,
-    /// Whether it has so much in it that more must be added with a look.
-    many: bool,
-}
-
-fn near_of(core: &Core, slot: u32, stamp: u32) -> Near {
+pub(super) fn near_of(core: &Core, support: Option<&Support>, slot: u32, stamp: u32) -> Near {
     let block = block_of(core.mean);
     Near {
         local: std::array::from_fn(|i| (core.mean[i] - f64::from(block[i])) as f32),
         range: core.sums.mean_range() as f32,
-        extent: extent_of(core),
+        extent: extent_of(support),
         slot,
         stamp,
         label: core.label,
     }
 }
 
-/// How far the kernel reaches, as the short records have it.
-pub(super) fn extent_of(core: &Core) -> f32 {
-    if core.is_small() && core.form.reach > 0.0 { longest(core.form.half_box) } else { 0.0 }
+/// How far a kernel reaches, as the short records have it.
+pub(super) fn extent_of(support: Option<&Support>) -> f32 {
+    let small = support.filter(|support| is_small(support.form.half_box));
+    small.map_or(0.0, |support| longest(support.form.half_box))
 }
 
 impl Core {
     /// Whether so much was summed that more must be added with a look at what is exact.
     pub(crate) fn has_many(&self, log_evidence: &[i64]) -> bool {
         self.sums.are_many() || log_evidence[usize::from(self.label)] > MANY_QUANTA
-    }
-
-    fn is_small(&self) -> bool {
-        is_small(self.form.half_box)
     }
 }

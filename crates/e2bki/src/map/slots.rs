@@ -3,39 +3,25 @@
 
 use rayon::prelude::*;
 
-use super::aabb::Support;
+use super::chunk::{CHUNK, Chunk, Head};
+use super::seen::Seen;
 use super::surfaces::Surface;
-use crate::kernel::Form;
 use crate::keys::BlockKey;
 use crate::prefetch::prefetch;
 use crate::primitive::Sums;
 
-/// Primitives per chunk.
-const CHUNK: usize = 1024;
-
 /// How many primitives ahead memory is asked for.
 const AHEAD: usize = 3;
 
-/// The fixed-size part of a primitive: the sums, and what is derived from them.
+/// A primitive unpacked: its sums, and what is derived from them when it is judged.
 #[derive(Debug, Clone, PartialEq)]
-#[repr(C)] // What the views read comes first and lies together.
 pub(crate) struct Core {
     /// Age order: lower is older. Never used twice.
     pub(crate) id: u64,
-    /// The order in which kernels are summed: the age or, in a map that is a sum, the cube and class.
-    pub(crate) order: u64,
     pub(crate) mean: [f64; 3],
-    pub(crate) form: Form,
-    /// How the surface runs that it is a part of; see `surfaces.rs`.
-    pub(crate) surface: Surface,
-    /// Bit c of every class with p_c not clearly below 1/C; all bits if there are more than 64 classes.
-    pub(crate) plausible: u64,
+    pub(crate) sums: Sums,
     pub(crate) uncertainty: f32,
     pub(crate) ln_uncertainty: f32,
-    /// Number of the change that gave it its form.
-    pub(crate) version: u32,
-    /// Where the block of the mean keeps its record.
-    pub(crate) position: u32,
     pub(crate) label: u16,
     /// Stopped by the gate but kept for refinement: its kernel is zero.
     pub(crate) muted: bool,
@@ -44,45 +30,18 @@ pub(crate) struct Core {
     /// Changed since the views were last brought up to date.
     pub(crate) changed: bool,
     pub(crate) alive: bool,
-    pub(crate) sums: Sums,
 }
 
-/// What views and index knew of a primitive before it was changed.
-pub(crate) struct Before {
-    pub(crate) mean: [f64; 3],
-    pub(crate) half_box: [f32; 3],
-    pub(crate) support: Option<Support>,
-}
-
-impl Before {
-    fn of(core: &Core) -> Self {
-        Self { mean: core.mean, half_box: core.form.half_box, support: Support::of(core) }
-    }
-}
-
-/// Primitives side by side: the fixed-size parts, and a row per primitive of log-evidence (in quanta) and probability.
+/// Primitives side by side: the fixed-size parts, and a row per primitive of log-evidence in quanta.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Batch {
     pub(crate) cores: Vec<Core>,
     pub(crate) log_evidence: Vec<i64>,
-    pub(crate) probability: Vec<f32>,
+    /// How the surface runs at every primitive, where that is known already.
+    pub(crate) surfaces: Vec<Surface>,
 }
 
 impl Batch {
-    fn of_capacity(primitives: usize, classes: usize) -> Self {
-        Self {
-            cores: Vec::with_capacity(primitives),
-            log_evidence: Vec::with_capacity(primitives * classes),
-            probability: Vec::with_capacity(primitives * classes),
-        }
-    }
-
-    fn push(&mut self, (core, log_evidence, probability): (Core, &[i64], &[f32])) {
-        self.cores.push(core);
-        self.log_evidence.extend_from_slice(log_evidence);
-        self.probability.extend_from_slice(probability);
-    }
-
     /// The log-evidence of a row.
     pub(crate) fn row(&self, row: usize, classes: usize) -> &[i64] {
         &self.log_evidence[row * classes..(row + 1) * classes]
@@ -90,13 +49,11 @@ impl Batch {
 
     /// Derives means and opinions, in parallel.
     pub(crate) fn judge(&mut self, classes: usize, correlation: f64) {
-        self.probability = vec![0.0; self.cores.len() * classes];
-        self.cores
-            .par_iter_mut()
-            .zip(self.log_evidence.par_chunks(classes))
-            .zip(self.probability.par_chunks_mut(classes))
-            .with_min_len(256)
-            .for_each(|((core, log_evidence), probability)| core.judge(log_evidence, correlation, probability));
+        let each = self.cores.par_iter_mut().zip(self.log_evidence.par_chunks(classes)).with_min_len(256);
+        each.for_each_init(
+            || vec![0.0; classes],
+            |probability, (core, log_evidence)| core.judge(log_evidence, correlation, probability),
+        );
     }
 
     /// Rows in the order of a curve through their blocks: what is near in the world is then near in time and memory.
@@ -108,13 +65,21 @@ impl Batch {
     }
 }
 
+/// A new primitive: its sums, its log-evidence and, where views are not left to wait, what they read.
+pub(super) type Made<'a> = (Core, &'a [i64], Option<(Seen, &'a [f32])>);
+
 /// All primitives of a set.
 #[derive(Debug, Clone)]
 pub(crate) struct Slots {
     classes: usize,
-    chunks: Vec<Batch>,
+    chunks: Vec<Chunk>,
     free: Vec<u32>,
     alive: usize,
+}
+
+/// The chunk of a slot, and its number there.
+fn split(slot: u32) -> (usize, usize) {
+    (slot as usize / CHUNK, slot as usize % CHUNK)
 }
 
 impl Slots {
@@ -130,66 +95,107 @@ impl Slots {
         self.alive
     }
 
-    pub(crate) fn core(&self, slot: u32) -> &Core {
-        &self.chunks[slot as usize / CHUNK].cores[slot as usize % CHUNK]
+    pub(crate) fn head(&self, slot: u32) -> &Head {
+        let (chunk, i) = split(slot);
+        &self.chunks[chunk].heads[i]
     }
 
-    pub(crate) fn core_mut(&mut self, slot: u32) -> &mut Core {
-        &mut self.chunks[slot as usize / CHUNK].cores[slot as usize % CHUNK]
+    pub(super) fn head_mut(&mut self, slot: u32) -> &mut Head {
+        let (chunk, i) = split(slot);
+        &mut self.chunks[chunk].heads[i]
     }
 
-    pub(crate) fn log_evidence(&self, slot: u32) -> &[i64] {
-        let first = slot as usize % CHUNK * self.classes;
-        &self.chunks[slot as usize / CHUNK].log_evidence[first..first + self.classes]
+    /// A primitive, not judged.
+    pub(crate) fn core(&self, slot: u32) -> Core {
+        let (chunk, i) = split(slot);
+        self.chunks[chunk].core(i)
     }
 
-    pub(crate) fn probability_mut(&mut self, slot: u32) -> &mut [f32] {
-        let first = slot as usize % CHUNK * self.classes;
-        &mut self.chunks[slot as usize / CHUNK].probability[first..first + self.classes]
+    pub(crate) fn sums(&self, slot: u32) -> Sums {
+        let (chunk, i) = split(slot);
+        self.chunks[chunk].sums(i)
     }
 
-    pub(crate) fn probability(&self, slot: u32) -> &[f32] {
-        let first = slot as usize % CHUNK * self.classes;
-        &self.chunks[slot as usize / CHUNK].probability[first..first + self.classes]
+    pub(crate) fn log_evidence(&self, slot: u32) -> Vec<i64> {
+        let (chunk, i) = split(slot);
+        let mut values = vec![0; self.classes];
+        self.chunks[chunk].log_evidence(i, &mut values);
+        values
     }
 
-    fn insert(&mut self, core: Core, log_evidence: &[i64], probability: &[f32]) -> u32 {
+    /// Keeps what views read of a primitive.
+    pub(super) fn keep(&mut self, slot: u32, seen: Seen, probability: &[f32]) {
+        let (chunk, i) = split(slot);
+        self.chunks[chunk].keep(i, seen, probability);
+    }
+
+    /// Gives a primitive what views read of it from now on, where there is room for it.
+    pub(super) fn give(&mut self, slot: u32, seen: &Seen, probability: Option<&[f32]>, look: u32) {
+        let (number, i) = split(slot);
+        let chunk = &mut self.chunks[number];
+        chunk.heads[i].set_changed(false);
+        chunk.heads[i].label = seen.label;
+        if let Some(all) = chunk.seen.get_mut() {
+            all.give(i, seen, probability, look);
+        }
+    }
+
+    /// The chunk of a slot, and the slot's number there.
+    pub(super) fn chunk_of(&self, slot: u32) -> (&Chunk, usize) {
+        let (chunk, i) = split(slot);
+        (&self.chunks[chunk], i)
+    }
+
+    pub(super) fn chunks_mut(&mut self) -> &mut [Chunk] {
+        &mut self.chunks
+    }
+
+    pub(super) fn chunks(&self) -> &[Chunk] {
+        &self.chunks
+    }
+
+    fn insert(&mut self, (core, log_evidence, seen): Made<'_>, row: &mut Vec<u8>) -> u32 {
         self.alive += 1;
-        if let Some(slot) = self.free.pop() {
-            let (chunk, first) = (&mut self.chunks[slot as usize / CHUNK], slot as usize % CHUNK);
-            chunk.cores[first] = core;
-            chunk.log_evidence[first * self.classes..][..self.classes].copy_from_slice(log_evidence);
-            chunk.probability[first * self.classes..][..self.classes].copy_from_slice(probability);
-            return slot;
+        let slot = self.free.pop().unwrap_or_else(|| {
+            if self.chunks.last().is_none_or(|chunk| chunk.heads.len() == CHUNK) {
+                self.chunks.push(Chunk::default());
+            }
+            let last = self.chunks.len() - 1;
+            (last * CHUNK + self.chunks[last].heads.len()) as u32
+        });
+        let (chunk, i) = (&mut self.chunks[slot as usize / CHUNK], slot as usize % CHUNK);
+        if i < chunk.heads.len() {
+            chunk.replace(i, &core, log_evidence, row);
+        } else {
+            chunk.push(&core, log_evidence, row);
         }
-        if self.chunks.last().is_none_or(|chunk| chunk.cores.len() == CHUNK) {
-            self.chunks.push(Batch::of_capacity(CHUNK, self.classes));
+        if let Some((seen, probability)) = seen {
+            chunk.keep(i, seen, probability);
         }
-        let last = self.chunks.len() - 1;
-        let slot = last * CHUNK + self.chunks[last].cores.len();
-        self.chunks[last].push((core, log_evidence, probability));
-        slot as u32
+        slot
     }
 
     /// Adds `count` primitives; `made(i)` gives the i-th. Returns their slots.
-    pub(crate) fn extend<'a>(
-        &mut self,
-        count: usize,
-        made: impl Fn(usize) -> (Core, &'a [i64], &'a [f32]) + Sync,
-    ) -> Vec<u32> {
+    pub(crate) fn extend<'a>(&mut self, count: usize, made: impl Fn(usize) -> Made<'a> + Sync) -> Vec<u32> {
         let mut slots = Vec::with_capacity(count);
+        let mut row = Vec::new();
         // Free slots and the room of the last chunk first; then whole chunks, each filled by one thread.
-        let room = |slots: &Self| slots.chunks.last().map_or(0, |chunk| CHUNK - chunk.cores.len());
+        let room = |slots: &Self| slots.chunks.last().map_or(0, |chunk| CHUNK - chunk.heads.len());
         for i in 0..count.min(self.free.len() + room(self)) {
-            let (core, log_evidence, probability) = made(i);
-            slots.push(self.insert(core, log_evidence, probability));
+            slots.push(self.insert(made(i), &mut row));
         }
         let (first, before) = (slots.len(), self.chunks.len() * CHUNK);
-        let classes = self.classes;
         let starts = (first..count).into_par_iter().step_by(CHUNK);
-        self.chunks.par_extend(starts.map(|start| {
-            let mut chunk = Batch::of_capacity(CHUNK, classes);
-            (start..count.min(start + CHUNK)).for_each(|i| chunk.push(made(i)));
+        self.chunks.par_extend(starts.map_init(Vec::new, |row, start| {
+            let mut chunk = Chunk::default();
+            for (at, i) in (start..count.min(start + CHUNK)).enumerate() {
+                let (core, log_evidence, seen) = made(i);
+                chunk.push(&core, log_evidence, row);
+                if let Some((seen, probability)) = seen {
+                    chunk.keep(at, seen, probability);
+                }
+            }
+            chunk.shrink();
             chunk
         }));
         self.alive += count - first;
@@ -198,49 +204,54 @@ impl Slots {
     }
 
     pub(crate) fn remove(&mut self, slot: u32) {
-        self.core_mut(slot).alive = false;
+        self.head_mut(slot).set_dead();
         self.free.push(slot);
         self.alive -= 1;
     }
 
-    /// Adds rows of a batch to primitives, in parallel: (slot, row) pairs. Then `derive(slot, core, log_evidence,
-    /// probability, before)` is called once per primitive; its results come by ascending slot, a vector per chunk.
-    pub(crate) fn add_rows<T: Send>(
+    /// Adds rows of a batch to primitives, in parallel: (slot, row) pairs. `before(chunk, i, core)` is called with every
+    /// primitive as it was, then `after(slot, chunk, core, log_evidence, before)` with what it is now, which is written
+    /// afterwards; what that returns comes by ascending slot, a vector per chunk.
+    pub(super) fn add_rows<B, T: Send>(
         &mut self,
         pairs: &[(u32, usize)],
         batch: &Batch,
-        derive: impl Fn(u32, &mut Core, &[i64], &mut [f32], Before) -> T + Sync,
+        before: impl Fn(&Chunk, usize, &Core) -> B + Sync,
+        after: impl Fn(u32, &mut Chunk, &mut Core, &[i64], B) -> T + Sync,
     ) -> Vec<Vec<T>> {
         let classes = self.classes;
         let mut pairs = pairs.to_vec();
         pairs.par_sort_unstable();
-        let add = |(number, chunk): (usize, &mut Batch)| {
+        let add = |(number, chunk): (usize, &mut Chunk)| {
             let from = pairs.partition_point(|(slot, _)| (*slot as usize) < number * CHUNK);
             let to = pairs.partition_point(|(slot, _)| (*slot as usize) < (number + 1) * CHUNK);
             let of_one = pairs[from..to].chunk_by(|a, b| a.0 == b.0);
             let mut ahead = pairs[from..to].iter().skip(AHEAD);
+            let (mut evidence, mut row_bytes) = (vec![0; classes], Vec::new());
             let each = of_one.map(|rows| {
                 // Asks for the memory of what comes soon, so that it is there by then.
                 for (slot, row) in ahead.by_ref().take(rows.len()) {
-                    let i = *slot as usize % CHUNK;
-                    let (core, giver) = (&chunk.cores[i], &batch.cores[*row]);
-                    let row = &batch.log_evidence[row * classes..(row + 1) * classes];
-                    let own = &chunk.log_evidence[i * classes..(i + 1) * classes];
-                    prefetch((core.order, core.plausible, core.sums.range, giver.order, giver.sums.range));
-                    prefetch((own[0], own[classes - 1], row[0], row[classes - 1], chunk.probability[i * classes]));
+                    chunk.prefetch(*slot as usize % CHUNK);
+                    let (giver, row) = (&batch.cores[*row], batch.row(*row, classes));
+                    prefetch((giver.id, giver.sums.range, row.first(), row.last()));
                 }
                 let slot = rows[0].0;
                 let i = slot as usize % CHUNK;
-                let (core, range) = (&mut chunk.cores[i], i * classes..(i + 1) * classes);
-                let (sums, before) = (&mut chunk.log_evidence[range.clone()], Before::of(core));
+                let mut core = chunk.core(i);
+                let old = before(chunk, i, &core);
+                chunk.log_evidence(i, &mut evidence);
                 for (_, row) in rows {
                     let giver = &batch.cores[*row];
                     core.sums.add(&giver.sums);
                     core.muted &= giver.muted;
-                    let added = &batch.log_evidence[row * classes..(row + 1) * classes];
-                    sums.iter_mut().zip(added).for_each(|(sum, value)| *sum = sum.saturating_add(*value));
+                    let added = batch.row(*row, classes);
+                    evidence.iter_mut().zip(added).for_each(|(sum, value)| *sum = sum.saturating_add(*value));
                 }
-                derive(slot, core, sums, &mut chunk.probability[range], before)
+                core.mean = core.sums.mean();
+                let result = after(slot, chunk, &mut core, &evidence, old);
+                chunk.write(i, &core.sums, &evidence, &mut row_bytes);
+                chunk.heads[i].take(&core);
+                result
             });
             each.collect::<Vec<T>>()
         };
@@ -249,41 +260,28 @@ impl Slots {
 
     /// Adds one primitive of this store to another.
     pub(crate) fn add_within(&mut self, receiver: u32, giver: u32) {
-        let (sums, muted) = (self.core(giver).sums, self.core(giver).muted);
-        let log_evidence = self.log_evidence(giver).to_vec();
-        let first = receiver as usize % CHUNK;
-        let chunk = &mut self.chunks[receiver as usize / CHUNK];
-        chunk.cores[first].sums.add(&sums);
-        chunk.cores[first].muted &= muted;
-        for (sum, value) in chunk.log_evidence[first * self.classes..].iter_mut().zip(log_evidence) {
-            *sum = sum.saturating_add(value);
-        }
-    }
-
-    /// Runs `derive(core, log_evidence, probability)` on slots (sorted) in parallel.
-    pub(crate) fn derive(&mut self, slots: &[u32], derive: impl Fn(&mut Core, &[i64], &mut [f32]) + Sync) {
-        let classes = self.classes;
-        self.chunks.par_iter_mut().enumerate().for_each(|(number, chunk)| {
-            let from = slots.partition_point(|slot| (*slot as usize) < number * CHUNK);
-            let to = slots.partition_point(|slot| (*slot as usize) < (number + 1) * CHUNK);
-            for slot in &slots[from..to] {
-                let i = *slot as usize % CHUNK;
-                let row = i * classes..(i + 1) * classes;
-                derive(&mut chunk.cores[i], &chunk.log_evidence[row.clone()], &mut chunk.probability[row]);
-            }
-        });
+        let (mut core, other) = (self.core(receiver), self.core(giver));
+        let (mut evidence, added) = (self.log_evidence(receiver), self.log_evidence(giver));
+        core.sums.add(&other.sums);
+        core.muted &= other.muted;
+        evidence.iter_mut().zip(added).for_each(|(sum, value)| *sum = sum.saturating_add(value));
+        let (chunk, i) = split(receiver);
+        self.chunks[chunk].write(i, &core.sums, &evidence, &mut Vec::new());
+        self.chunks[chunk].heads[i].take(&core);
     }
 
     /// Slots in use, in the order of storage.
     pub(crate) fn alive(&self) -> impl Iterator<Item = u32> {
         (0..self.chunks.len()).flat_map(|chunk| {
-            let cores = &self.chunks[chunk].cores;
-            (0..cores.len()).filter(|i| cores[*i].alive).map(move |i| (chunk * CHUNK + i) as u32)
+            let heads = &self.chunks[chunk].heads;
+            (0..heads.len()).filter(|i| heads[*i].alive()).map(move |i| (chunk * CHUNK + i) as u32)
         })
     }
 
-    pub(crate) fn byte_size(&self) -> usize {
-        let per_slot = size_of::<Core>() + self.classes * (size_of::<f64>() + size_of::<f32>());
-        self.chunks.len() * CHUNK * per_slot + self.free.capacity() * size_of::<u32>()
+    /// Bytes of what primitives hold, and of what was derived from it.
+    pub(crate) fn byte_size(&self) -> (usize, usize) {
+        let sizes = self.chunks.iter().map(Chunk::byte_size);
+        let (held, seen) = sizes.fold((0, 0), |(held, seen), (h, s)| (held + h, seen + s));
+        (held + self.free.capacity() * size_of::<u32>(), seen)
     }
 }

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::pools::{Buffers, Chunk, Member, Pool, SIDE, block_in, chunk_of, eighth_of};
 use crate::keys::{BlockKey, ChunkKey};
-use crate::primitive::largest_eigenvalue;
+use crate::primitive::{block_of, largest_eigenvalue};
 use crate::threads::in_threads;
 
 /// Cells along the side of a chunk with a border of one.
@@ -50,7 +50,7 @@ pub(crate) struct Surfaces {
 
 impl Surfaces {
     /// Takes note of what blocks hold now; returns, block by block, the surfaces that may differ because of it.
-    pub(super) fn update<'a, M: Iterator<Item = Member<'a>>>(
+    pub(super) fn update<M: Iterator<Item = Member>>(
         &mut self,
         blocks: impl Iterator<Item = BlockKey>,
         members: impl Fn(BlockKey) -> M + Sync,
@@ -82,6 +82,34 @@ impl Surfaces {
             }
         }
         all
+    }
+
+    /// The surface of a class at a place as it was last kept; none runs anywhere where that is not known.
+    pub(crate) fn at(&self, place: [f64; 3], label: u16) -> Surface {
+        if self.chunks.is_empty() {
+            return Surface::default();
+        }
+        let block = block_of(place);
+        let local = std::array::from_fn(|i| (place[i] - f64::from(block[i])) as f32);
+        let (key, number) = chunk_of(BlockKey(block));
+        let found = self
+            .chunks
+            .get(&key)
+            .and_then(|chunk| chunk.find(number, eighth_of(local), label).map(|pool| chunk.pools[pool].surface));
+        found.unwrap_or_default()
+    }
+
+    /// Keeps surfaces as they are now.
+    pub(super) fn keep(&mut self, surfaces: &[BlockSurfaces]) {
+        for BlockSurfaces { block, surfaces } in surfaces {
+            let (key, number) = chunk_of(*block);
+            let Some(chunk) = self.chunks.get_mut(&key) else { continue };
+            for (eighth, label, surface) in surfaces {
+                if let Some(pool) = chunk.find(number, *eighth, *label) {
+                    chunk.pools[pool].surface = *surface;
+                }
+            }
+        }
     }
 
     pub(crate) fn byte_size(&self) -> usize {

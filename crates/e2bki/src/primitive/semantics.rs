@@ -67,13 +67,33 @@ pub fn opinion_of(log_evidence: &[i64], factor: f64, probability: &mut [f32]) ->
     // Scaled by the largest term e^M, so that neither many points nor total conflict can overflow.
     let largest = factor * log_evidence_of(log_evidence[label]);
     let ignorance = exp(-largest);
-    // Where a class has no evidence, this is zero to the bit: the same exponential less itself.
+    // Where a class has no evidence, this is zero to the bit: the same exponential less itself. So where most have none,
+    // only those that have some are looked at.
     let belief = |value: i64| {
         let x = factor * log_evidence_of(value) - largest;
         let term = exp_within(x.max(-745.0));
         (if x < -745.0 { 0.0 } else { term }) - ignorance
     };
     let mut total = ignorance;
+    let known = log_evidence.iter().filter(|value| **value != 0).count();
+    if 4 * known <= log_evidence.len() {
+        let mut beliefs = [0.0; 8];
+        let some = || log_evidence.iter().enumerate().filter(|(_, value)| **value != 0);
+        for (i, (_, value)) in some().enumerate() {
+            let belief = belief(*value);
+            total += belief;
+            if let Some(kept) = beliefs.get_mut(i) {
+                *kept = belief;
+            }
+        }
+        let (share, per_total) = (ignorance / log_evidence.len() as f64, 1.0 / total);
+        probability.fill((share * per_total) as f32);
+        for (i, (class, value)) in some().enumerate() {
+            let belief = beliefs.get(i).copied().unwrap_or_else(|| belief(*value));
+            probability[class] = ((belief + share) * per_total) as f32;
+        }
+        return Opinion { uncertainty: ignorance / total, ln_uncertainty: -largest - ln(total), label };
+    }
     // Exponentials are what this costs: those of the first classes are kept for the second pass.
     let mut beliefs = [0.0; 32];
     beliefs.iter_mut().zip(log_evidence).for_each(|(kept, value)| *kept = belief(*value));
@@ -141,6 +161,27 @@ mod tests {
             let mut reversed = rows.clone();
             reversed.reverse();
             prop_assert_eq!(summed(&reversed), log_evidence);
+        }
+    }
+
+    proptest! {
+        /// Leaving out classes without evidence changes no bit: the same row with as many known classes as it takes to
+        /// go the long way, whose evidence is nothing, gives the same opinion.
+        #[test]
+        fn few_known_classes_are_judged_as_many_are(
+            known in prop::collection::vec((0..24_usize, prop_oneof![1..40_i64 << 32, 1..4000_i64 << 32]), 0..7), factor in 0.05..1.0_f64,
+        ) {
+            let mut row = vec![0; 24];
+            known.iter().for_each(|(class, value)| row[*class] = *value);
+            let (mut p, mut expected) = (vec![0.0; 24], vec![0.0_f32; 24]);
+            let fused = opinion_of(&row, factor, &mut p);
+            let largest = factor * log_evidence_of(row[argmax(&row)]);
+            let ignorance = exp(-largest);
+            let belief = |v: &i64| exp((factor * log_evidence_of(*v) - largest).max(-745.0)) * f64::from(u8::from(factor * log_evidence_of(*v) - largest >= -745.0)) - ignorance;
+            let total = row.iter().fold(ignorance, |sum, v| sum + belief(v));
+            expected.iter_mut().zip(&row).for_each(|(p, v)| *p = ((belief(v) + ignorance / 24.0) * (1.0 / total)) as f32);
+            prop_assert_eq!(p, expected);
+            prop_assert_eq!((fused.uncertainty, fused.label), (ignorance / total, argmax(&row)));
         }
     }
 

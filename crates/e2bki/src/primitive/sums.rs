@@ -137,7 +137,9 @@ impl Sums {
 
     /// As [`Self::add`], about the corner that these are about; [`Self::settle`] is left to the caller.
     pub(crate) fn add_about(&mut self, other: &Self) {
-        let other = other.moved_to(self.origin);
+        if other.origin != self.origin {
+            return self.add_about(&other.moved_to(self.origin));
+        }
         self.weight += other.weight;
         for i in 0..3 {
             self.first[i] += other.first[i];

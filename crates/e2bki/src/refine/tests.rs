@@ -132,7 +132,6 @@ fn push(batch: &mut Batch, sums: Sums, evidence: Vec<i64>) {
     core.judge(&evidence, 0.0, &mut probability);
     batch.cores.push(core);
     batch.log_evidence.extend(evidence);
-    batch.probability.extend(probability);
 }
 
 #[test]
@@ -159,7 +158,7 @@ fn refinement_is_the_plain_reading_of_the_rules() {
                 plain.extend(slots.iter().filter(|slot| set.core(**slot).id >= first_new).map(|slot| Plain {
                     id: set.core(*slot).id,
                     sums: set.core(*slot).sums,
-                    log_evidence: set.log_evidence(*slot).to_vec(),
+                    log_evidence: set.log_evidence(*slot),
                     label: usize::from(set.core(*slot).label),
                     fresh: true,
                 }));

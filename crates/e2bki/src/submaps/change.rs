@@ -2,18 +2,27 @@
 
 use rayon::prelude::*;
 
-use super::part::{Key, Part};
+use super::layer::Layer;
+use super::part::Key;
+use super::pieces::Scratch;
+use super::regions::{Division, Region};
+use super::sheet::Sheet;
 use crate::error::{Error, Result};
 use crate::fold::in_cell;
 use crate::map::{Batch, Core, PrimitiveSet};
 use crate::primitive::{MOST_QUANTA, Sums};
 
-/// Keys that one task looks at.
-const AT_ONCE: usize = 2048;
+/// Pieces of a moved row are looked for within so many times its spread, and farther if some are not there: of evenly
+/// spread points none is beyond √3 of it, and what follows along a slanted axis goes little farther.
+const SPREADS: f64 = 2.0;
 
-/// What is to be done to a set.
+/// What is to be done to a set, region by region.
 #[derive(Default)]
-pub(super) struct Change {
+pub(super) struct Change(Vec<Local>);
+
+/// What is to be done in a region.
+#[derive(Default)]
+struct Local {
     /// Differences to primitives that stay, and these.
     altered: Batch,
     slots: Vec<u32>,
@@ -21,136 +30,200 @@ pub(super) struct Change {
     fresh: Batch,
     /// Primitives of which nothing is left.
     gone: Vec<u32>,
+    /// Points of all pieces that were counted.
+    points: u64,
 }
 
-/// A row of a part: those below `taken` are taken out, the others added.
-type Row = (Key, u32, u32);
-
 impl Change {
-    /// Looks at what taking some parts out and adding others does, without doing it. Fails if more would be taken out
-    /// than there is.
-    pub(super) fn new(set: &PrimitiveSet, taken: &[&Part], added: &[&Part], side: f64) -> Result<Self> {
-        let parts: Vec<&Part> = taken.iter().chain(added).copied().collect();
-        let mut rows: Vec<Row> = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
-        for (part, number) in parts.iter().zip(0..) {
-            rows.extend(part.keys.iter().zip(0..).map(|(key, row)| (*key, number, row)));
-        }
-        // Parts are in order: a stable sort only has to merge them.
-        rows.par_sort();
-        let groups: Vec<&[Row]> = rows.chunk_by(|a, b| a.0 == b.0).collect();
-        let look = |groups: &[&[Row]]| {
-            let (mut change, mut difference) = (Self::default(), vec![0; set.classes()]);
-            let mut look = |rows: &&[Row]| change.look(set, (&parts, taken.len()), rows, side, &mut difference);
-            groups.iter().try_for_each(&mut look)?;
-            Ok(change)
-        };
-        let pieces: Vec<Result<Self>> = groups.par_chunks(AT_ONCE).map(look).collect();
-        let mut whole = Self::default();
-        for piece in pieces {
-            whole.append(piece?);
-        }
-        Ok(whole)
+    /// Looks at what taking some layers out and adding others does, without doing it: the first `taken` are taken out.
+    /// Fails if more would be taken out than there is.
+    pub(super) fn new(set: &PrimitiveSet, layers: &[Layer<'_>], taken: usize, side: f64) -> Result<Self> {
+        Self::within(SPREADS, set, layers, taken, side)
     }
 
-    fn append(&mut self, mut other: Self) {
-        for (to, from) in [(&mut self.altered, &mut other.altered), (&mut self.fresh, &mut other.fresh)] {
-            to.cores.append(&mut from.cores);
-            to.log_evidence.append(&mut from.log_evidence);
+    fn within(mut spreads: f64, set: &PrimitiveSet, layers: &[Layer<'_>], taken: usize, side: f64) -> Result<Self> {
+        let points: u64 = layers.par_iter().flat_map_iter(Layer::rows).map(|sums| sums.weight as u64).sum();
+        let division = Division::new(side);
+        loop {
+            let local = |(sheet, scratch): &mut (Sheet, Scratch), region: Region| {
+                sheet.clear(set.classes());
+                let points = sum_up(sheet, scratch, (layers, taken), &region, &division)?;
+                Ok(Local { points, ..Local::of(sheet, set, side)? })
+            };
+            let regions = division.regions(layers, spreads);
+            let locals: Result<Vec<Local>> = regions.into_par_iter().map_init(Default::default, local).collect();
+            let change = Self(locals?);
+            // Exact sums of whole numbers: all is there, or something is missing.
+            if change.0.iter().map(|local| local.points).sum::<u64>() == points {
+                return Ok(change);
+            }
+            spreads = 16.0 * spreads.max(1.0);
         }
-        self.slots.append(&mut other.slots);
-        self.gone.append(&mut other.gone);
     }
 
-    /// What all rows of one key do together.
+    /// Primitives that are altered, made and removed.
+    pub(super) fn counts(&self) -> (usize, usize, usize) {
+        self.0.iter().fold((0, 0, 0), |(altered, made, removed), local| {
+            (altered + local.slots.len(), made + local.fresh.cores.len(), removed + local.gone.len())
+        })
+    }
+
+    /// Does it.
+    pub(super) fn apply(self, set: &mut PrimitiveSet) {
+        let classes = set.classes();
+        set.begin();
+        for mut local in self.0 {
+            let pairs: Vec<(u32, usize)> = local.slots.iter().copied().zip(0..).collect();
+            set.fold(&pairs, &local.altered);
+            if !set.defers() {
+                local.fresh.judge(classes, set.recipe().correlation);
+            }
+            set.insert(&local.fresh, 0..local.fresh.cores.len());
+            // Last in the region, and no other has a part in them: their slots can be used again.
+            local.gone.iter().for_each(|slot| set.remove(*slot));
+        }
+    }
+}
+
+/// Sums up what layers do in a region; returns the points of the pieces there.
+fn sum_up(
+    sheet: &mut Sheet,
+    scratch: &mut Scratch,
+    (layers, taken): (&[Layer<'_>], usize),
+    region: &Region,
+    division: &Division,
+) -> Result<u64> {
+    let (mut points, mut failed) = (0, None);
+    for (number, rows) in &region.rows {
+        let sign = if *number < taken { -1 } else { 1 };
+        for row in rows {
+            layers[*number].pieces(*row as usize, scratch, |key, sums, log_evidence| {
+                if division.square(key.cell) == region.square {
+                    points += sums.weight as u64;
+                    if sheet.add(key, sums, log_evidence, sign).is_none() {
+                        failed = Some(key);
+                    }
+                }
+            });
+        }
+    }
+    failed.map_or(Ok(points), |key| Err(too_much(key, division.side)))
+}
+
+impl Local {
+    /// What the sums of a region do to a set.
+    fn of(sheet: &Sheet, set: &PrimitiveSet, side: f64) -> Result<Self> {
+        let mut local = Self::default();
+        // First all places, then all sums: what one waits for from memory, others wait for at the same time.
+        let slots: Vec<Option<u32>> = sheet.keys.iter().map(|key| in_cell(set, key.cell, key.label, side)).collect();
+        let known = slots.iter().flatten().count();
+        local.slots.reserve_exact(known);
+        local.altered.cores.reserve_exact(known);
+        local.altered.log_evidence.reserve_exact(known * set.classes());
+        for (row, (key, slot)) in sheet.keys.iter().zip(slots).enumerate() {
+            local.look(set, *key, slot, (&sheet.sums[row], sheet.log_evidence(row)), side)?;
+        }
+        Ok(local)
+    }
+
+    /// What a difference does to the primitive of its cube and class, if there is one.
     fn look(
         &mut self,
         set: &PrimitiveSet,
-        (parts, taken): (&[&Part], usize),
-        rows: &[Row],
+        key: Key,
+        slot: Option<u32>,
+        (sums, log_evidence): (&Sums, &[i64]),
         side: f64,
-        log_evidence: &mut [i64],
     ) -> Result<()> {
-        let Key { cell, label } = rows[0].0;
-        let of = |(_, part, row): &Row| (parts[*part as usize], *row as usize);
-        let (part, row) = of(&rows[0]);
-        // About one corner throughout: a difference may have no mean to be about.
-        let mut sums = Sums::about(part.sums[row].origin);
-        log_evidence.fill(0);
-        let at = || cell.map(|v| (f64::from(v) + 0.5) * side);
-        let too_much = || {
-            Error::Unsupported(format!(
-                "around {:.2?} the map would hold more points or evidence than can be summed exactly; nothing was changed",
-                at()
-            ))
-        };
-        for row in rows {
-            let sign = if (row.1 as usize) < taken { -1 } else { 1 };
-            let (part, row) = of(row);
-            sums.add_times(&part.sums[row], sign).ok_or_else(too_much)?;
-            for (sum, value) in log_evidence.iter_mut().zip(part.log_evidence(row)) {
-                let added = value.checked_mul(sign).and_then(|value| sum.checked_add(value));
-                *sum = added.filter(|sum| sum.abs() <= MOST_QUANTA).ok_or_else(too_much)?;
-            }
-        }
         if sums.is_zero() && log_evidence.iter().all(|v| *v == 0) {
             return Ok(());
         }
-        let missing = || {
-            Error::Unsupported(format!(
-                "the map does not hold what its submaps added around {:.2?}: primitives were taken out of it in \
-                 another way, or the submaps are of another map; nothing was changed",
-                at()
-            ))
-        };
-        let Some(slot) = in_cell(set, cell, label, side) else {
+        let Some(slot) = slot else {
             if sums.weight < 1.0 || log_evidence.iter().any(|v| *v < 0) {
-                return Err(missing());
+                return Err(missing(key, side));
             }
+            let mut sums = *sums;
             sums.settle();
-            self.fresh.cores.push(Core { mean: sums.mean(), label, ..Core::of_sums(sums) });
+            self.fresh.cores.push(Core { mean: sums.mean(), label: key.label, ..Core::of_sums(sums) });
             self.fresh.log_evidence.extend_from_slice(log_evidence);
             return Ok(());
         };
         let mut left = set.core(slot).sums;
-        left.add_times(&sums, 1).ok_or_else(too_much)?;
+        left.add_times(sums, 1).ok_or_else(|| too_much(key, side))?;
         // Neither is beyond half of what fits.
-        let mut evidence = set.log_evidence(slot).iter().zip(&*log_evidence).map(|(a, b)| a.saturating_add(*b));
+        let known = set.log_evidence(slot);
+        let mut evidence = known.iter().zip(log_evidence).map(|(a, b)| a.saturating_add(*b));
         if left.weight == 0.0 {
             if !left.is_zero() || evidence.any(|v| v != 0) {
-                return Err(missing());
+                return Err(missing(key, side));
             }
             self.gone.push(slot);
             return Ok(());
         }
         if left.weight < 0.0 || left.range < 0.0 || evidence.clone().any(|v| v < 0) {
-            return Err(missing());
+            return Err(missing(key, side));
         }
         if evidence.any(|v| v > MOST_QUANTA) {
-            return Err(too_much());
+            return Err(too_much(key, side));
         }
-        self.altered.cores.push(Core::of_sums(sums));
+        self.altered.cores.push(Core::of_sums(*sums));
         self.altered.log_evidence.extend_from_slice(log_evidence);
         self.slots.push(slot);
         Ok(())
     }
+}
 
-    /// Primitives that are altered, made and removed.
-    pub(super) fn counts(&self) -> (usize, usize, usize) {
-        (self.slots.len(), self.fresh.cores.len(), self.gone.len())
-    }
+fn centre(key: Key, side: f64) -> [f64; 3] {
+    key.cell.map(|v| (f64::from(v) + 0.5) * side)
+}
 
-    /// Does it.
-    pub(super) fn apply(mut self, set: &mut PrimitiveSet) {
-        let pairs: Vec<(u32, usize)> = self.slots.iter().copied().zip(0..).collect();
-        set.begin();
-        set.fold(&pairs, &self.altered);
-        if set.defers() {
-            self.fresh.probability = vec![0.0; self.fresh.log_evidence.len()];
-        } else {
-            self.fresh.judge(set.classes(), set.recipe().correlation);
-        }
-        set.insert(&self.fresh, 0..self.fresh.cores.len());
-        // Last, so that no slot is used again before all are done with.
-        self.gone.iter().for_each(|slot| set.remove(*slot));
+fn too_much(key: Key, side: f64) -> Error {
+    Error::Unsupported(format!(
+        "around {:.2?} the map would hold more points or evidence than can be summed exactly; nothing was changed",
+        centre(key, side)
+    ))
+}
+
+fn missing(key: Key, side: f64) -> Error {
+    Error::Unsupported(format!(
+        "the map does not hold what its submaps added around {:.2?}: primitives were taken out of it in another way, or \
+         the submaps are of another map; nothing was changed",
+        centre(key, side)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::submaps::{Placement, SubmapRule, Trust};
+    use crate::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
+
+    #[test]
+    fn pieces_far_from_their_row_are_found() {
+        let mut map = Mapper::new(ClassSet::from_names(["a", "b"]).unwrap(), Config::default()).unwrap();
+        map.keep_submaps(SubmapRule::Called, "drive").unwrap();
+        // A floor that lies in four regions.
+        let points: Vec<[f32; 3]> =
+            (0..10_000).map(|i| [15.0 + 0.02 * (i % 100) as f32, 15.0 + 0.02 * (i / 100) as f32, 0.1]).collect();
+        let semantics = Semantics::Labels(&[1; 10_000]);
+        map.insert(&Frame { points: &points, semantics, world_from_sensor: Pose::IDENTITY }).unwrap();
+        let held: u64 = map.states().map(|state| state.sums.weight as u64).sum();
+        let submap = map.submaps().unwrap().get(0).unwrap();
+        let turned = Pose::new([[0.8, -0.6, 0.0], [0.6, 0.8, 0.0], [0.0, 0.0, 1.0]], [12.9, -5.7, 0.1]).unwrap();
+        let places = [Placement::rigid(Pose::IDENTITY), Placement::rigid(turned)];
+        let layers: Vec<Layer<'_>> = places.iter().map(|place| submap.layer(place, Trust::FULL).unwrap()).collect();
+        let listed = |spreads: f64| -> usize {
+            let regions = Division::new(0.25).regions(&layers, spreads);
+            regions.iter().flat_map(|region| &region.rows).map(|(_, rows)| rows.len()).sum()
+        };
+        assert!(listed(0.0) < listed(SPREADS));
+        map.contents.read(|contents| {
+            let [near, far] = [0.0, SPREADS].map(|spreads| Change::within(spreads, &contents.set, &layers, 1, 0.25));
+            let (near, far) = (near.unwrap(), far.unwrap());
+            assert_eq!(near.counts(), far.counts());
+            let points = |change: &Change| change.0.iter().map(|local| local.points).sum::<u64>();
+            // Taken out where they were and put in elsewhere.
+            assert_eq!((points(&near), points(&far)), (2 * held, 2 * held));
+        });
     }
 }

@@ -22,6 +22,8 @@ pub struct Submaps {
     source: String,
     /// By ascending id.
     pub(super) all: Vec<Submap>,
+    /// Memory for the next one to grow in.
+    spare: Option<Growing>,
     pub(super) next_id: u32,
     /// Whether the next frame begins a submap.
     begin: bool,
@@ -34,7 +36,18 @@ pub struct Submaps {
 impl Submaps {
     pub(super) fn new(classes: usize, side: f64, rule: SubmapRule, source: &str) -> Self {
         let (source, all) = (source.to_string(), Vec::new());
-        Self { classes, side, rule, source, all, next_id: 0, begin: true, travelled: 0.0, next_frame: None }
+        Self {
+            classes,
+            side,
+            rule,
+            source,
+            all,
+            spare: None,
+            next_id: 0,
+            begin: true,
+            travelled: 0.0,
+            next_frame: None,
+        }
     }
 
     /// All of them, by ascending id.
@@ -69,7 +82,7 @@ impl Submaps {
 
     /// Bytes held.
     pub fn byte_size(&self) -> usize {
-        self.all.iter().map(Submap::byte_size).sum()
+        self.all.iter().map(Submap::byte_size).sum::<usize>() + self.spare.as_ref().map_or(0, Growing::byte_size)
     }
 
     /// Numbers of the submaps of a source; an error that names the sources if there is none.
@@ -101,7 +114,7 @@ impl Submaps {
     pub(super) fn close(&mut self) {
         self.begin = true;
         if let Some(last) = self.all.last_mut() {
-            last.finish();
+            self.spare = last.finish().or(self.spare.take());
         }
     }
 
@@ -132,6 +145,7 @@ impl Submaps {
         let ends = self.all.last().is_some_and(|submap| self.rule.ends(&submap.frames, travelled, &frame));
         if self.begin || ends || !matches!(self.all.last(), Some(Submap { added: Added::Growing(_), .. })) {
             self.close();
+            let growing = self.spare.take().unwrap_or_else(|| Growing::new(self.classes, self.side));
             self.all.push(Submap {
                 id: self.next_id,
                 source: self.source.clone(),
@@ -140,7 +154,7 @@ impl Submaps {
                 anchor: world_from_sensor,
                 placement: Placement::rigid(world_from_sensor),
                 trust: Trust::FULL,
-                added: Added::Growing(Growing::new(self.classes, self.side)),
+                added: Added::Growing(growing),
                 free: Arc::default(),
             });
             self.next_id += 1;

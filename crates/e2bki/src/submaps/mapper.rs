@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::change::Change;
+use super::layer::Layer;
 use super::ledger::Submaps;
 use super::part::Part;
 use super::placement::Placement;
@@ -102,8 +103,11 @@ impl Mapper {
     }
 
     /// Says the number in the drive and the time (seconds) of the next frame that is inserted, by which corrected poses
-    /// are found. Frames are counted where it is not said.
+    /// are found, and which is when places were seen ([`Self::last_seen`]). Frames are counted where it is not said.
     pub fn name_next_frame(&mut self, number: u64, time: Option<f64>) {
+        if let Some(free) = &mut self.contents.get_mut().free {
+            free.next_time = time;
+        }
         if let Some(submaps) = &mut self.submaps {
             submaps.next_frame = Some((number, time.filter(|time| time.is_finite())));
         }
@@ -117,10 +121,9 @@ impl Mapper {
         ids.dedup();
         let gone = ids.iter().map(|id| submaps.known(*id)).collect::<Result<Vec<&Submap>>>()?;
         let frames: u64 = gone.iter().map(|submap| submap.frame_count).sum();
-        let taken = gone.par_iter().map(|submap| submap.placed()).collect::<Result<Vec<_>>>()?;
-        let change = self.look_at(&taken, &[])?;
+        let taken = gone.par_iter().map(|submap| submap.layer(&submap.placement, submap.trust));
+        let change = self.look_at(taken.collect::<Result<Vec<_>>>()?, Vec::new())?;
         let done = SubmapChange { submaps: ids.len(), ..SubmapChange::of(&change) };
-        drop(taken);
         let seen = gone.par_iter().map(|submap| submap.free_space_at(&submap.placement)).collect::<Result<Vec<_>>>()?;
         let seen = summed(&seen)?;
         drop(gone);
@@ -165,19 +168,9 @@ impl Mapper {
                 revised.push((submap, place, trust));
             }
         }
-        // Both at once, for where it is one submap.
-        let (before, after) = rayon::join(
-            || revised.par_iter().map(|(submap, ..)| submap.placed()).collect::<Result<Vec<_>>>(),
-            || {
-                revised
-                    .par_iter()
-                    .map(|(submap, place, trust)| submap.placed_at(place, *trust))
-                    .collect::<Result<Vec<_>>>()
-            },
-        );
-        let (before, after) = (before?, after?);
-        let change = self.look_at(&before, &after)?;
-        drop((before, after));
+        let before = revised.par_iter().map(|(submap, ..)| submap.layer(&submap.placement, submap.trust));
+        let after = revised.par_iter().map(|(submap, place, trust)| submap.layer(place, *trust));
+        let change = self.look_at(before.collect::<Result<_>>()?, after.collect::<Result<_>>()?)?;
         let moved: Vec<(&Submap, &Placement)> =
             revised.iter().filter(|(s, place, _)| *place != s.placement).map(|(s, place, _)| (*s, place)).collect();
         let before = moved.par_iter().map(|(s, _)| s.free_space_at(&s.placement)).collect::<Result<Vec<_>>>();
@@ -252,12 +245,11 @@ impl Mapper {
         }
     }
 
-    fn look_at(&self, taken: &[Cow<'_, Part>], added: &[Cow<'_, Part>]) -> Result<Change> {
-        let side = self.config().clustering.cell_size;
-        let taken: Vec<&Part> = taken.iter().map(AsRef::as_ref).collect();
-        let added: Vec<&Part> = added.iter().map(AsRef::as_ref).collect();
+    pub(super) fn look_at<'a>(&self, taken: Vec<Layer<'a>>, added: Vec<Layer<'a>>) -> Result<Change> {
+        let (side, count) = (self.config().clustering.cell_size, taken.len());
+        let layers: Vec<Layer<'_>> = taken.into_iter().chain(added).collect();
         // As it was left: nothing that is derived is needed. Nobody else can look meanwhile, the caller has it to himself.
-        self.contents.read(|contents| self.run(|| Change::new(&contents.set, &taken, &added, side)))
+        self.contents.read(|contents| self.run(|| Change::new(&contents.set, &layers, count, side)))
     }
 
     /// Takes counters out and adds others; views are told with the next change. On an error nothing has changed.
@@ -271,7 +263,7 @@ impl Mapper {
         Ok(())
     }
 
-    fn make(&mut self, change: Change) {
+    pub(super) fn make(&mut self, change: Change) {
         self.run_mut(|map| {
             change.apply(&mut map.contents.get_mut().set);
             map.refresh();
@@ -288,7 +280,7 @@ impl Mapper {
 }
 
 impl SubmapChange {
-    fn of(change: &Change) -> Self {
+    pub(super) fn of(change: &Change) -> Self {
         let (altered, made, removed) = change.counts();
         Self { submaps: 0, altered, made, removed }
     }

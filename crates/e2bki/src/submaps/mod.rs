@@ -1,11 +1,14 @@
 //! A map as the sum of its submaps: what each stretch of a drive added, to be taken out again or moved.
 //!
 //! `part.rs` (what a submap added, by cube and class) → `placement.rs` (where it is) → `motion.rs`, `pieces.rs`, `trust.rs`
-//! (the same elsewhere, cut at the faces of the cubes there, or counted less) →
-//! `record.rs` (a submap and where it is) → `ledger.rs` (all of them) → `change.rs` (their difference, put into the
-//! map) → `mapper.rs` (what a user calls).
+//! (the same elsewhere, cut at the faces of the cubes there, or counted less) → `layer.rs` (what it adds at a place) →
+//! `record.rs` (a submap and where it is) → `ledger.rs` (all of them) → `regions.rs`, `sheet.rs` and `change.rs` (their
+//! difference, summed region by region and put into the map) → `mapper.rs` (what a user calls) →
+//! `exchange.rs` (what robots tell each other).
 
 mod change;
+mod exchange;
+mod layer;
 mod ledger;
 mod mapper;
 mod motion;
@@ -13,7 +16,9 @@ mod part;
 mod pieces;
 mod placement;
 mod record;
+mod regions;
 mod rule;
+mod sheet;
 mod trust;
 
 pub use ledger::Submaps;

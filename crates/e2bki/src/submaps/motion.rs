@@ -3,6 +3,7 @@
 use super::part::Part;
 use super::pieces::{Scratch, Spread, cut};
 use super::placement::Motions;
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::pose::{Pose, WORLD_LIMIT_M};
 use crate::primitive::{QUANTUM_M, Sums};
@@ -25,10 +26,13 @@ pub fn moved_sums(sums: &Sums, motion: &Pose) -> Sums {
     .sums(sums.range)
 }
 
-/// A state after a rigid motion of the world: cut at the faces of the cubes that it lies in then, if it lies in several.
-pub fn moved_states(state: &PrimitiveState, motion: &Pose, side: f64) -> Vec<PrimitiveState> {
-    let mut pieces = Vec::new();
+/// A state of a map after a rigid motion of the world. In a map that is a sum ([`Config::not_a_sum`]) it is cut at the faces
+/// of the cubes that it lies in then, if it lies in several; the pieces have its id.
+pub fn moved_states(state: &PrimitiveState, motion: &Pose, config: &Config) -> Vec<PrimitiveState> {
     let (moved, mut scratch) = (moved_sums(&state.sums, motion), Scratch::default());
+    let side = config.cubes_of_sum().filter(|_| *motion != Pose::IDENTITY);
+    let Some(side) = side else { return vec![PrimitiveState { sums: moved, ..state.clone() }] };
+    let mut pieces = Vec::new();
     cut(&moved, &state.log_evidence, side, &mut scratch, |sums, log_evidence| {
         pieces.push(PrimitiveState { sums, log_evidence: log_evidence.to_vec(), ..*state });
     });
@@ -37,7 +41,7 @@ pub fn moved_states(state: &PrimitiveState, motion: &Pose, side: f64) -> Vec<Pri
 
 /// Sums between two motions that differ by little: the mean lies between the moved means, the shape is turned as the
 /// nearer motion turns it.
-fn moved_between(sums: &Sums, (before, after, share): (&Pose, &Pose, f64)) -> Sums {
+pub(super) fn moved_between(sums: &Sums, (before, after, share): (&Pose, &Pose, f64)) -> Sums {
     if share == 0.0 || before == after {
         return moved_sums(sums, before);
     }
@@ -62,10 +66,9 @@ fn rotated(c: [f64; 6], r: &[[f64; 3]; 3]) -> [f64; 6] {
 }
 
 impl Part {
-    /// The part after rigid motions, each of what was seen in a frame; nothing if they are none. What lands in another cube
-    /// is counted there.
-    pub(super) fn moved(&self, motions: &Motions) -> Result<Option<Self>> {
-        let Some((low, high)) = self.extent() else { return Ok(None) };
+    /// Whether rigid motions, each of what was seen in a frame, move anything of the part. Fails if they leave the world.
+    pub(super) fn is_moved_by(&self, motions: &Motions) -> Result<bool> {
+        let Some((low, high)) = self.extent() else { return Ok(false) };
         let corner =
             |bits: usize| -> [f64; 3] { std::array::from_fn(|i| if bits & 1 << i == 0 { low[i] } else { high[i] }) };
         // A motion is affine: no point of the box moves farther than one of its corners.
@@ -77,8 +80,7 @@ impl Part {
             }
             farthest = (0..3).fold(farthest, |farthest, i| farthest.max((moved[i] - corner[i]).abs()));
         }
-        let moved = |row: usize| moved_between(&self.sums[row], motions.at(self.mean_frame(row).unwrap_or(0.0)));
-        Ok((farthest > NOTHING_M).then(|| self.with_sums(moved)))
+        Ok(farthest > NOTHING_M)
     }
 }
 

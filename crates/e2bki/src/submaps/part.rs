@@ -5,16 +5,12 @@ use std::hash::{Hash, Hasher};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::pieces::{Scratch, cut};
 use crate::cluster::cell_of;
 use crate::error::{Error, Result};
 use crate::map::Batch;
 use crate::maths::argmax;
 use crate::primitive::Sums;
 use crate::state::PrimitiveState;
-
-/// Sums that one task moves.
-const AT_ONCE: usize = 2048;
 
 /// A cube and a class: what tells one primitive of a sum from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,13 +29,19 @@ impl Hash for Key {
 }
 
 impl Key {
-    fn of(sums: &Sums, log_evidence: &[i64], side: f64) -> Self {
+    pub(super) fn of(sums: &Sums, log_evidence: &[i64], side: f64) -> Self {
         Self { cell: cell_of(sums.mean(), side), label: argmax(log_evidence) as u16 }
+    }
+
+    /// The order of keys as one number, which is quicker to compare.
+    fn rank(&self) -> u128 {
+        let [x, y, z] = self.cell.map(|v| u128::from(v.cast_unsigned() ^ 1 << 31));
+        x << 80 | y << 48 | z << 16 | u128::from(self.label)
     }
 }
 
 /// What a submap added: geometry and log-evidence, summed for every cube and class, by ascending cube and class.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Part {
     classes: usize,
     /// Side of the cubes, metres.
@@ -71,7 +73,8 @@ impl Part {
             }
         }
         let key = |(row, state): (usize, &PrimitiveState)| (Key::of(&state.sums, &state.log_evidence, side), row);
-        let order = states.par_iter().enumerate().with_min_len(256).map(key).collect();
+        let mut order: Vec<_> = states.par_iter().enumerate().with_min_len(256).map(key).collect();
+        order.par_sort_unstable_by_key(|(key, row)| (key.rank(), *row));
         Ok(Self::summed(classes, side, order, |row| (&states[row].sums, &states[row].log_evidence, frames.get(row))))
     }
 
@@ -137,51 +140,35 @@ impl Part {
             + self.frames.capacity() * size_of::<u64>()
     }
 
-    /// The same points with other sums: what lies in several cubes then is cut at their faces, and what shares a cube is
-    /// added together.
-    pub(super) fn with_sums(&self, change: impl Fn(usize) -> Sums + Sync) -> Self {
-        let chunk = |first: usize| {
-            let (mut rows, mut evidence) =
-                (Vec::with_capacity(2 * AT_ONCE), Vec::with_capacity(2 * AT_ONCE * self.classes));
-            let mut scratch = Scratch::default();
-            for row in first..self.len().min(first + AT_ONCE) {
-                cut(&change(row), self.log_evidence(row), self.side, &mut scratch, |sums, log_evidence| {
-                    rows.push((Key::of(&sums, log_evidence, self.side), sums));
-                    evidence.extend_from_slice(log_evidence);
-                });
-            }
-            (rows, evidence)
-        };
-        let chunks: Vec<_> = (0..self.len()).into_par_iter().step_by(AT_ONCE).map(chunk).collect();
-        // Left where they are: only keys are brought together.
-        let mut order: Vec<(Key, (u32, u32))> = Vec::with_capacity(chunks.iter().map(|(rows, _)| rows.len()).sum());
-        for ((rows, _), number) in chunks.iter().zip(0..) {
-            order.extend(rows.iter().zip(0..).map(|((key, _), row)| (*key, (number, row))));
-        }
-        Self::summed(self.classes, self.side, order, |(chunk, row)| {
-            let ((rows, evidence), row) = (&chunks[chunk as usize], row as usize);
-            (&rows[row].1, &evidence[row * self.classes..(row + 1) * self.classes], None)
-        })
-    }
-
     /// The same points with other log-evidence.
     pub(super) fn with_evidence(&self, change: impl Fn(i64) -> i64 + Sync) -> Self {
         let log_evidence: Vec<i64> = self.log_evidence.par_iter().with_min_len(4096).map(|v| change(*v)).collect();
         let own = |row: usize| &log_evidence[row * self.classes..(row + 1) * self.classes];
         // Rounding can make two classes equal, and then the lower one counts.
         let key = |row: usize| (Key { label: argmax(own(row)) as u16, ..self.keys[row] }, row);
-        let order = (0..self.len()).into_par_iter().with_min_len(256).map(key).collect();
+        let mut order: Vec<_> = (0..self.len()).into_par_iter().with_min_len(256).map(key).collect();
+        order.par_sort_unstable_by_key(|(key, row)| (key.rank(), *row));
         Self::summed(self.classes, self.side, order, |row| (&self.sums[row], own(row), self.frames.get(row)))
     }
 
-    /// Rows by ascending key, those of one key added together.
-    fn summed<'a, R: Ord + Copy + Send>(
+    /// Puts rows in order; see `settled.rs` for why one thread does it.
+    pub(super) fn put_in_order(&mut self) {
+        if self.keys.is_sorted() {
+            return self.sums.iter_mut().for_each(Sums::settle);
+        }
+        let mut order: Vec<(Key, usize)> = self.keys.iter().copied().zip(0..).collect();
+        order.sort_unstable_by_key(|(key, row)| (key.rank(), *row));
+        let row = |row: usize| (&self.sums[row], self.log_evidence(row), self.frames.get(row));
+        *self = Self::summed(self.classes, self.side, order, row);
+    }
+
+    /// Rows of ascending keys, those of one key added together.
+    fn summed<'a>(
         classes: usize,
         side: f64,
-        mut order: Vec<(Key, R)>,
-        row: impl Fn(R) -> (&'a Sums, &'a [i64], Option<&'a u64>),
+        order: Vec<(Key, usize)>,
+        row: impl Fn(usize) -> (&'a Sums, &'a [i64], Option<&'a u64>),
     ) -> Self {
-        order.par_sort_unstable();
         let mut part = Self::empty(classes, side);
         part.keys.reserve_exact(order.len());
         part.sums.reserve_exact(order.len());
@@ -257,11 +244,25 @@ impl Growing {
         }
     }
 
-    /// What was added, in order.
-    pub(super) fn finished(&self) -> Part {
-        let (rows, order) = (&self.rows, self.rows.keys.iter().copied().zip(0..).collect());
-        let row = |row: usize| (&rows.sums[row], rows.log_evidence(row), rows.frames.get(row));
-        Part::summed(rows.classes, rows.side, order, row)
+    /// What was added so far, in order.
+    pub(super) fn so_far(&self) -> Part {
+        let mut part = self.rows.clone();
+        part.put_in_order();
+        part
+    }
+
+    /// Gives away what was added, in no order, and begins anew with as much room as that took.
+    pub(super) fn take(&mut self) -> Part {
+        let (rows, classes) = (self.rows.len(), self.rows.classes);
+        let empty = Part {
+            keys: Vec::with_capacity(rows),
+            sums: Vec::with_capacity(rows),
+            log_evidence: Vec::with_capacity(rows * classes),
+            frames: Vec::with_capacity(rows),
+            ..Part::empty(classes, self.rows.side)
+        };
+        self.at.clear();
+        std::mem::replace(&mut self.rows, empty)
     }
 
     pub(super) fn byte_size(&self) -> usize {

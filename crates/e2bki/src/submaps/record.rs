@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::layer::Layer;
 use super::part::{Growing, Part};
 use super::placement::Placement;
 use super::trust::Trust;
 use crate::error::{Error, Result};
 use crate::free::Counters;
 use crate::pose::Pose;
+use crate::settled::Settled;
 
 /// A frame of a submap.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,8 +28,8 @@ pub struct SubmapFrame {
 pub(super) enum Added {
     /// The latest submap, which frames still go into.
     Growing(Growing),
-    /// Shared: a copy of a map has the same.
-    Finished(Arc<Part>),
+    /// Put in order when somebody looks. Shared: a copy of a map has the same.
+    Finished(Arc<Settled<Part>>),
 }
 
 /// A stretch of a drive, and what it added to the map.
@@ -63,7 +65,7 @@ impl Submap {
             anchor,
             placement,
             trust,
-            added: Added::Finished(Arc::new(part)),
+            added: Added::Finished(Arc::new(Settled::new(part))),
             free: Arc::default(),
         }
     }
@@ -117,8 +119,8 @@ impl Submap {
     /// What it added, as it was inserted.
     pub fn part(&self) -> Cow<'_, Part> {
         match &self.added {
-            Added::Growing(growing) => Cow::Owned(growing.finished()),
-            Added::Finished(part) => Cow::Borrowed(part),
+            Added::Growing(growing) => Cow::Owned(growing.so_far()),
+            Added::Finished(part) => Cow::Borrowed(part.get(Part::put_in_order)),
         }
     }
 
@@ -143,37 +145,32 @@ impl Submap {
         }
     }
 
-    /// What it adds at present: moved to where it is, and times its trust.
-    pub fn placed(&self) -> Result<Cow<'_, Part>> {
-        self.placed_at(&self.placement, self.trust)
-    }
-
-    /// What it would add at another place and trust.
-    pub(super) fn placed_at(&self, place: &Placement, trust: Trust) -> Result<Cow<'_, Part>> {
+    /// What it adds at a place and trust.
+    pub(super) fn layer(&self, place: &Placement, trust: Trust) -> Result<Layer<'_>> {
         let mut part = self.part();
         if let Some(trusted) = part.trusted(trust) {
             part = Cow::Owned(trusted);
         }
-        if *place != Placement::rigid(self.anchor) {
-            // Always from where it was inserted, so that nothing degrades however often it is corrected.
-            let motions = place.motions(&self.anchor, &self.frames, &part).map_err(|error| self.named(error))?;
-            if let Some(moved) = part.moved(&motions).map_err(|error| self.named(error))? {
-                part = Cow::Owned(moved);
-            }
-        }
-        Ok(part)
+        // Always from where it was inserted, so that nothing degrades however often it is corrected.
+        let moved = *place != Placement::rigid(self.anchor);
+        let motions = moved.then(|| place.motions(&self.anchor, &self.frames, &part)).transpose();
+        motions.and_then(|motions| Layer::new(part, motions)).map_err(|error| self.named(error))
     }
 
-    pub(super) fn finish(&mut self) {
-        if let Added::Growing(growing) = &self.added {
-            self.added = Added::Finished(Arc::new(growing.finished()));
+    /// Nothing is added any more; returns what made it grow, empty, if it did.
+    pub(super) fn finish(&mut self) -> Option<Growing> {
+        let Added::Growing(growing) = &mut self.added else { return None };
+        let part = Added::Finished(Arc::new(Settled::new(growing.take())));
+        match std::mem::replace(&mut self.added, part) {
+            Added::Growing(growing) => Some(growing),
+            Added::Finished(_) => None,
         }
     }
 
     pub(super) fn byte_size(&self) -> usize {
         let part = match &self.added {
             Added::Growing(growing) => growing.byte_size(),
-            Added::Finished(part) => part.byte_size(),
+            Added::Finished(part) => part.read(Part::byte_size),
         };
         part + self.free.byte_size() + self.frames.capacity() * size_of::<SubmapFrame>() + size_of::<Self>()
     }

@@ -5,7 +5,7 @@
 use rayon::prelude::*;
 
 use crate::config::{Config, Doubt, Sparsity};
-use crate::free::{Existence, Known, State, Tally};
+use crate::free::{Existence, Forgetting, Known, Seen, State, Tally};
 use crate::maths::argmax;
 
 /// What all beliefs of a map share.
@@ -203,6 +203,19 @@ impl Beliefs {
     /// Frames that had a return in the cube of a place, and frames that saw through it.
     pub fn tally(&self, place: usize) -> Tally {
         self.known.get(place).map_or(Tally::default(), |known| known.tally)
+    }
+
+    /// When the block of 2 m around a place was first and last seen; nothing where no frame with a time saw it.
+    pub fn seen(&self, place: usize) -> Option<Seen> {
+        self.known.get(place).and_then(|known| known.seen)
+    }
+
+    /// State and existence with what was not seen for long forgotten: a way of reading, nothing else changes. Existence
+    /// is nothing where nothing is known.
+    pub fn as_of(&self, place: usize, forgetting: &Forgetting) -> (State, Option<f64>) {
+        let (class, seen) = (self.get(place).label(), self.seen(place));
+        let existence = self.existence(place).map(|existence| forgetting.existence(existence, class, seen));
+        (forgetting.state(self.state(place), class, seen), existence)
     }
 
     /// Beliefs of another method: for every place a row of Σ k p of every class, Σ k and Σ k u (all zero where nothing

@@ -93,10 +93,12 @@ impl Scratch {
         places: &mut impl Places,
     ) {
         self.find(set, places);
-        self.found.retain(|(_, slot)| {
-            let core = set.core(*slot);
-            !existence.map_or(core.gone, |existence| existence.is_core_gone(core))
-        });
+        if set.some_gone() {
+            self.found.retain(|(_, slot)| {
+                let head = set.head(*slot);
+                !existence.map_or(head.gone(), |existence| existence.is_gone_primitive(head))
+            });
+        }
         self.classes.clear();
         self.classes.extend(0..terms.classes as u16);
         self.evaluate(set, distance, places, Kernels::Computed);
@@ -115,8 +117,10 @@ impl Scratch {
     ) {
         let mut voxels = voxels.whole_block();
         self.find(set, &voxels);
-        self.found.retain(|(_, slot)| !set.core(*slot).gone);
-        let plausible = self.found.iter().fold(0, |bits, (_, slot)| bits | set.core(*slot).plausible);
+        if set.some_gone() {
+            self.found.retain(|(_, slot)| !set.head(*slot).gone());
+        }
+        let plausible = self.found.iter().fold(0, |bits, (_, slot)| bits | set.seen(*slot).plausible);
         self.classes.clear();
         self.classes
             .extend((0..terms.classes as u16).filter(|class| terms.classes > 64 || plausible >> class & 1 == 1));
@@ -165,39 +169,38 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
         for (i, (order, slot)) in found.iter().enumerate() {
             // Asks for the memory of a primitive to come while this one is worked on.
             if let Some((_, next)) = found.get(i + 2) {
-                let core = self.set.core(*next);
-                prefetch((core.mean[0], core.form.half_box[0], self.set.probability(*next).first()));
+                let seen = self.set.seen(*next);
+                prefetch((seen.mean[0], seen.form.half_box[0], self.set.probability(*next).first()));
             }
-            let core = self.set.core(*slot);
-            let probability = self.set.probability(*slot);
-            let votes = self.set.recipe().votes(core);
+            let seen = self.set.seen(*slot);
+            let (probability, votes) = (self.set.probability(*slot), seen.votes);
             let (of_classes, of_all) = share.split_at_mut(classes.len());
             for (share, class) in of_classes.iter_mut().zip(&*classes) {
                 *share = votes * probability[usize::from(*class)];
             }
-            of_all[..2].copy_from_slice(&[votes, votes * core.uncertainty]);
+            of_all[..2].copy_from_slice(&[votes, votes * seen.uncertainty]);
             let known = match self.kernels {
                 Kernels::Computed => None,
-                Kernels::Remembered(known) => known.find(*order, core.version, &mut cursor),
+                Kernels::Remembered(known) => known.find(*order, seen.version, &mut cursor),
             };
             if let Some((places, kernel)) = known {
                 add(self.places, places, kernel, share, sums);
-                memory.push(*order, core.version, places, kernel);
+                memory.push(*order, seen.version, places, kernel);
                 continue;
             }
-            hits.clear(core, self.distance);
-            self.places.within(core, hits);
+            hits.clear(seen, self.distance);
+            self.places.within(seen, hits);
             *kernel_values += hits.len;
             let Hits { offsets: [x, y, z], places, kernel, len, .. } = &mut **hits;
             // Lanes beyond the last place hold leftovers, whose results are not used.
-            kernel_of_points(simd, &core.form, [x, y, z], *len, self.distance, kernel);
+            kernel_of_points(simd, &seen.form, [x, y, z], *len, self.distance, kernel);
             match self.kernels {
                 Kernels::Computed => add(self.places, &places[..*len], &kernel[..*len], share, sums),
                 Kernels::Remembered(_) => {
                     let len = only_reached(places, kernel, *len);
                     let (places, kernel) = (&places[..len], &kernel[..len]);
                     add(self.places, places, kernel, share, sums);
-                    memory.push(*order, core.version, places, kernel);
+                    memory.push(*order, seen.version, places, kernel);
                 }
             }
         }

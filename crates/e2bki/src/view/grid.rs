@@ -43,7 +43,7 @@ struct Stored {
 }
 
 /// Updates of the view for which kernel values are kept in blocks that are not touched again.
-const REMEMBERED: u32 = 4;
+const REMEMBERED: u32 = 1;
 
 /// Voxels of a block that hold evidence, in the order of their index.
 #[derive(Debug, Clone, Default)]

@@ -4,7 +4,7 @@ use super::lattice::{Mask, SHIFT};
 use super::runs::{ROW, Run, Runs};
 use crate::config::Distance;
 use crate::kernel::{LANES, support_of};
-use crate::map::Core;
+use crate::map::Seen;
 
 /// Most places evaluated together.
 const MOST_PLACES: usize = 4096;
@@ -40,9 +40,9 @@ impl Hits {
     }
 
     #[inline(always)]
-    pub(super) fn clear(&mut self, core: &Core, distance: Distance) {
+    pub(super) fn clear(&mut self, seen: &Seen, distance: Distance) {
         self.len = 0;
-        let radius = core.form.semi_axes[2] + support_of(core.form.reach, distance);
+        let radius = seen.form.semi_axes[2] + support_of(seen.form.reach, distance);
         self.limit = radius * radius * (1.0 + 1e-5);
     }
 

@@ -34,7 +34,9 @@ impl KernelMemory {
         while self.entries.get(*cursor)?.order < order {
             *cursor += 1;
         }
-        let entry = self.entries.get(*cursor).filter(|entry| entry.order == order && entry.version == version)?;
+        // Without a version nothing says that the values are of the same kernel.
+        let same = |entry: &&Entry| entry.order == order && entry.version == version && version != 0;
+        let entry = self.entries.get(*cursor).filter(same)?;
         let start = cursor.checked_sub(1).and_then(|before| self.entries.get(before)).map_or(0, |before| before.end);
         let values = start as usize..entry.end as usize;
         Some((self.voxels.get(values.clone())?, self.kernel.get(values)?))

@@ -5,7 +5,7 @@ use super::lattice::{ALL, Lattice, Mask, ROWS, SHIFT};
 use super::runs::{BlockRows, ROW, Runs};
 use crate::config::Distance;
 use crate::keys::VoxelBlock;
-use crate::map::Core;
+use crate::map::Seen;
 
 /// Places that an evaluation goes through together.
 pub(crate) trait Places {
@@ -16,7 +16,7 @@ pub(crate) trait Places {
     fn rows(&self) -> usize;
 
     /// Gathers at least the places that a primitive's kernel reaches.
-    fn within(&mut self, core: &Core, hits: &mut Hits);
+    fn within(&mut self, seen: &Seen, hits: &mut Hits);
 
     /// The row of sums of a place, by the number that `within` gave it.
     fn row_of(&self, number: u16) -> usize;
@@ -55,8 +55,8 @@ impl Places for BlockVoxels<'_> {
     }
 
     #[inline(always)]
-    fn within(&mut self, core: &Core, hits: &mut Hits) {
-        self.block.find(core.mean, &core.form, &mut self.runs);
+    fn within(&mut self, seen: &Seen, hits: &mut Hits) {
+        self.block.find(seen.mean, &seen.form, &mut self.runs);
         hits.take_runs(&self.runs, self.mask);
     }
 
@@ -100,10 +100,10 @@ impl Places for Scattered {
     }
 
     #[inline(always)]
-    fn within(&mut self, core: &Core, hits: &mut Hits) {
+    fn within(&mut self, seen: &Seen, hits: &mut Hits) {
         for (number, chunk) in self.chunks.iter().enumerate() {
             let [x, y, z]: [[f32; ROW]; 3] =
-                std::array::from_fn(|axis| std::array::from_fn(|lane| (chunk[axis][lane] - core.mean[axis]) as f32));
+                std::array::from_fn(|axis| std::array::from_fn(|lane| (chunk[axis][lane] - seen.mean[axis]) as f32));
             let first = number * ROW;
             let filled = 0xff_u8 >> (ROW - ROW.min(self.len - first));
             hits.offer(&x, &y, &z, filled, first as u16);

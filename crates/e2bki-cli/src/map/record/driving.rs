@@ -10,16 +10,21 @@ use e2bki_layers::{ClassCosts, Grid, LAYERS, Layers, Robot, Settings, UnknownCla
 const HALF_M: f64 = 50.0;
 const CELL_M: f64 = 0.2;
 
-/// The layers and the costs for a usual robot; nothing if nobody has said what a class of the map costs.
+/// What each class costs a usual robot; an error that names the classes of which nobody has said it.
+pub(super) fn costs(map: &Mapper) -> Result<ClassCosts> {
+    Ok(ClassCosts::of(map.classes(), &Robot::default(), UnknownClasses::Refuse)?)
+}
+
+/// The layers and the costs for a usual robot.
 pub(super) fn all(
     map: &Mapper,
+    costs: ClassCosts,
     stamp: u64,
     frame: &str,
     origin: [f64; 3],
     sensor: [f64; 3],
 ) -> Result<Vec<(&'static str, Schema, Vec<u8>)>> {
     let robot = Robot::default();
-    let Ok(costs) = ClassCosts::of(map.classes(), &robot, UnknownClasses::Refuse) else { return Ok(Vec::new()) };
     let corner = |sign: f64| [sensor[0] + sign * HALF_M, sensor[1] + sign * HALF_M];
     let grid = Grid::covering(corner(-1.0), corner(1.0), CELL_M)?;
     let layers = Layers::of(map, grid, Settings::new(robot, costs))?;

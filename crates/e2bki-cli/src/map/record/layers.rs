@@ -4,7 +4,7 @@ use anyhow::Result;
 use e2bki::Mapper;
 use e2bki_bag::compose::{self, Ellipsoid, Layers, MAP_POINT_BYTES, MapPoint, Plane, map_points};
 use e2bki_bag::{Quaternion, Schema, schemas};
-use e2bki_store::CostTable;
+use e2bki_layers::ClassCosts;
 
 /// Most ellipsoids of a message, and how far they may be from the sensor, metres: viewers draw each by itself.
 const MOST_ELLIPSOIDS: usize = 5000;
@@ -22,9 +22,10 @@ fn point(map: &Mapper, origin: [f64; 3], place: [f64; 3], (class, p, u): (usize,
     MapPoint { place, color: map.classes().colors()[class], class, p, u }.bytes()
 }
 
-/// All messages of a map: topic, type, message.
+/// All messages of a map: topic, type, message. Those that need costs of classes are there where these are known.
 pub(super) fn all(
     map: &Mapper,
+    costs: Option<&ClassCosts>,
     stamp: u64,
     frame: &str,
     origin: [f64; 3],
@@ -41,19 +42,26 @@ pub(super) fn all(
             voxels.extend(point(map, origin, *center, (label, belief.confidence(), belief.uncertainty())));
         }
     }
-    let (occupancy, layers) = grids(map, stamp, frame, origin)?;
+    let (occupancy, layers) = grids(map, costs, stamp, frame, origin)?;
     let shapes = compose::ellipsoids(stamp, frame, "primitives", &ellipsoids(map, origin, sensor));
-    Ok(vec![
+    let mut all = vec![
         ("/map/primitives", schemas::POINT_CLOUD, map_points(stamp, frame, &primitives)),
         ("/map/voxels", schemas::POINT_CLOUD, map_points(stamp, frame, &voxels)),
-        ("/map/occupancy", schemas::OCCUPANCY_GRID, occupancy),
         ("/map/grid_map", schemas::GRID_MAP, layers),
         ("/map/ellipsoids", schemas::MARKERS, shapes),
-    ])
+    ];
+    all.extend(occupancy.map(|message| ("/map/occupancy", schemas::OCCUPANCY_GRID, message)));
+    Ok(all)
 }
 
 /// The view from above as costs of classes, and as layers.
-fn grids(map: &Mapper, stamp: u64, frame: &str, origin: [f64; 3]) -> Result<(Vec<u8>, Vec<u8>)> {
+fn grids(
+    map: &Mapper,
+    costs: Option<&ClassCosts>,
+    stamp: u64,
+    frame: &str,
+    origin: [f64; 3],
+) -> Result<(Option<Vec<u8>>, Vec<u8>)> {
     let mut resolution = map.config().views.resolution;
     let (cells, plane) = loop {
         let cells = map.bev(resolution)?;
@@ -62,10 +70,11 @@ fn grids(map: &Mapper, stamp: u64, frame: &str, origin: [f64; 3]) -> Result<(Vec
         }
         resolution *= 2.0;
     };
-    let costs = CostTable::default().of(map.classes())?;
+    let cost = |label: usize| costs.map_or(f64::NAN, |costs| (100.0 * f64::from(costs.cost(label))).round());
     let count = plane.cells();
     let mut taken = vec![-1_i8; count];
     let names = ["class", "p", "u", "u_sem", "u_spa", "cost"];
+    let names = if costs.is_some() { &names[..] } else { &names[..5] };
     let mut layers: Vec<(&str, Vec<f32>)> = names.iter().map(|name| (*name, vec![f32::NAN; count])).collect();
     for (center, belief) in cells.centers.iter().zip(cells.beliefs.iter()) {
         let (Some(label), Some(at)) = (belief.label(), plane.cell(*center)) else { continue };
@@ -75,15 +84,16 @@ fn grids(map: &Mapper, stamp: u64, frame: &str, origin: [f64; 3]) -> Result<(Vec
             belief.uncertainty(),
             belief.semantic_uncertainty(),
             belief.spatial_uncertainty(),
-            f64::from(costs[label]),
+            cost(label),
         ];
-        taken[at] = costs[label] as i8;
+        taken[at] = cost(label) as i8;
         layers.iter_mut().zip(values).for_each(|((_, layer), value)| layer[at] = value as f32);
     }
     let (corner, size) = (plane.corner(), plane.size);
     let corner = [0, 1].map(|i| corner[i] - origin[i]);
     let grid = Layers { resolution, corner, size, layers: &layers };
-    let occupancy = compose::occupancy_grid(stamp, frame, resolution, [corner[0], corner[1], 0.0], size, &taken);
+    let occupancy = || compose::occupancy_grid(stamp, frame, resolution, [corner[0], corner[1], 0.0], size, &taken);
+    let occupancy = costs.is_some().then(occupancy);
     Ok((occupancy, compose::grid_map(stamp, frame, &grid)))
 }
 

@@ -12,6 +12,8 @@ use e2bki_bag::messages::TransformMessage;
 use e2bki_bag::{BagWriter, schemas};
 use e2bki_data::LoadedFrame;
 
+use crate::table;
+
 /// Time of the first frame of drives without clocks, and from each frame to the next, nanoseconds.
 const START_NS: u64 = 1_600_000_000_000_000_000;
 const STEP_NS: u64 = 100_000_000;
@@ -35,12 +37,14 @@ pub(crate) struct Recorder {
     /// Place of the map's frame in the world.
     origin: [f64; 3],
     last: Option<(u64, [f64; 3])>,
+    /// Why there are no layers for planners, once that was said.
+    left_out: Option<String>,
 }
 
 impl Recorder {
     pub(crate) fn create(path: &Path, every: Option<u64>) -> Result<Self> {
         let bag = BagWriter::create(path)?;
-        Ok(Self { bag, path: path.into(), every, frames: 0, origin: [0.0; 3], last: None })
+        Ok(Self { bag, path: path.into(), every, frames: 0, origin: [0.0; 3], last: None, left_out: None })
     }
 
     fn frame_of_map(&self) -> &'static str {
@@ -77,8 +81,19 @@ impl Recorder {
     fn map(&mut self, map: &Mapper) -> Result<()> {
         let Some((stamp, place)) = self.last else { return Ok(()) };
         let (frame, origin) = (self.frame_of_map(), self.origin);
-        let shown = layers::all(map, stamp, frame, origin, place)?;
-        for (topic, schema, message) in shown.into_iter().chain(driving::all(map, stamp, frame, origin, place)?) {
+        let costs = driving::costs(map);
+        let mut shown = layers::all(map, costs.as_ref().ok(), stamp, frame, origin, place)?;
+        match costs {
+            Ok(costs) => shown.extend(driving::all(map, costs, stamp, frame, origin, place)?),
+            Err(error) if self.left_out.is_none() => {
+                let path = self.path.display();
+                let line = format!("warning: {path} is without /map/occupancy, /map/layers and /map/costmap: {error}");
+                table::say(&line);
+                self.left_out = Some(line);
+            }
+            Err(_) => {}
+        }
+        for (topic, schema, message) in shown {
             self.bag.write(topic, schema, true, stamp, &message)?;
         }
         Ok(())
@@ -117,4 +132,40 @@ fn status(map: &Mapper, frame: &LoadedFrame, report: &FrameReport) -> Status {
             .map(|(stage, time)| (format!("ms {stage}"), format!("{:.1}", time.as_secs_f64() * 1e3))),
     );
     Status { name: "e2bki".into(), level, message: format!("{} points kept, {dropped} dropped", report.kept), values }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use e2bki::{ClassSet, Config, Frame, Semantics};
+    use e2bki_bag::Bag;
+
+    fn recorded(names: [&str; 2], costs: &[(&str, u8)], path: &Path) -> (Option<String>, Vec<String>) {
+        let classes = ClassSet::from_names(names).unwrap().with_costs(costs.iter().copied()).unwrap();
+        let mut map = Mapper::new(classes, Config::default()).unwrap();
+        let points = [[2.5, 0.1, 0.1], [2.6, 0.2, 0.1]];
+        let semantics = Semantics::Labels(&[0, 1]);
+        map.insert(&Frame { points: &points, semantics, world_from_sensor: Pose::IDENTITY }).unwrap();
+        let mut recorder = Recorder::create(path, Some(1)).unwrap();
+        recorder.last = Some((START_NS, [0.0; 3]));
+        recorder.map(&map).unwrap();
+        let left_out = recorder.left_out.clone();
+        recorder.bag.finish().unwrap();
+        let topics = Bag::open(path).unwrap().topics().iter().map(|topic| topic.name.clone()).collect();
+        (left_out, topics)
+    }
+
+    #[test]
+    fn layers_that_are_left_out_are_said_with_the_classes_that_are_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let (said, topics) =
+            recorded(["paved", "grass"], &[("paved", 0), ("grass", 20)], &folder.path().join("known.mcap"));
+        assert!(said.is_none() && topics.iter().any(|topic| topic == "/map/costmap"), "{said:?}, {topics:?}");
+        let (said, topics) = recorded(["paved", "lava"], &[("paved", 0)], &folder.path().join("unknown.mcap"));
+        let said = said.unwrap();
+        assert!(said.contains("`lava`") && said.contains("/map/costmap"), "{said}");
+        let of_costs = ["/map/occupancy", "/map/costmap", "/map/layers"];
+        assert!(!topics.iter().any(|topic| of_costs.contains(&topic.as_str())), "{topics:?}");
+        assert!(topics.iter().any(|topic| topic == "/map/grid_map"), "{topics:?}");
+    }
 }

@@ -5,6 +5,7 @@ use e2bki_eval::Calibration;
 use e2bki_layers::{Layers, Way};
 
 use super::truth::Truth;
+use super::ways::RISKS;
 
 /// Cells farther from the way driven than this are not scored, metres.
 const NEAR_M: f64 = 20.0;
@@ -27,6 +28,9 @@ pub(super) struct LayerScore {
     pub(super) ece: Option<f64>,
     /// Share of the true cells of which the map knows something, percent.
     pub(super) known: Option<f64>,
+    /// For every risk: truly blocked cells that are not above it, and truly free ones that are, percent.
+    pub(super) missed: [Option<f64>; RISKS.len()],
+    pub(super) refused: [Option<f64>; RISKS.len()],
 }
 
 /// Cells that are true, near, and known to all methods.
@@ -58,6 +62,11 @@ pub(super) fn layers(truth: &Truth, map: &Layers, common: &[usize]) -> LayerScor
     }
     let covered = near.iter().filter(|cell| map.cells()[**cell].lethal.is_finite()).count();
     let share = |part: usize, all: usize| (all > 0).then(|| 100.0 * part as f64 / all as f64);
+    let of = |blocked: bool, risk: f64| {
+        let cells = || judged.iter().filter(|(_, lethal)| *lethal == blocked);
+        share(cells().filter(|(p, _)| (f64::from(*p) <= risk) == blocked).count(), cells().count())
+    };
+    let (missed, refused) = (RISKS.map(|risk| of(true, risk)), RISKS.map(|risk| of(false, risk)));
     LayerScore {
         height_m: median(heights.iter().map(|(error, _)| *error).collect()),
         slope_deg: median(slopes),
@@ -65,6 +74,8 @@ pub(super) fn layers(truth: &Truth, map: &Layers, common: &[usize]) -> LayerScor
         auroc: auroc(judged),
         ece: calibration.ece(),
         known: share(covered, near.len()),
+        missed,
+        refused,
     }
 }
 

@@ -13,30 +13,40 @@ use crate::experiment::context::Context;
 
 /// Risks that the robot is willing to take.
 pub(super) const RISKS: [f64; 6] = [0.05, 0.1, 0.2, 0.3, 0.5, 0.7];
-const DEFAULT: usize = 3;
+pub(super) const DEFAULT: usize = 3;
+
+/// A way that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Found {
+    /// Whether it meets a true obstacle.
+    pub(super) hit: bool,
+    /// Its length against planning with perfect knowledge.
+    pub(super) ratio: f64,
+}
 
 /// What became of the pairs of one drive, with one map and risk.
 #[derive(Clone, Default)]
 pub(super) struct Outcome {
-    tried: usize,
-    planned: usize,
-    collided: usize,
-    /// Lengths against planning with perfect knowledge, of the ways that all methods found.
-    ratios: Vec<f64>,
+    /// The way of every pair, if there is one.
+    pub(super) ways: Vec<Option<Found>>,
+    /// Whether every map has a way.
+    pub(super) common: Vec<bool>,
 }
 
 impl Outcome {
     pub(super) fn found(&self) -> Option<f64> {
-        share(self.planned, self.tried)
+        share(self.ways.iter().flatten().count(), self.ways.len())
     }
 
     pub(super) fn hit(&self) -> Option<f64> {
-        share(self.collided, self.planned)
+        share(self.ways.iter().flatten().filter(|way| way.hit).count(), self.ways.iter().flatten().count())
     }
 
+    /// Mean length of the ways of pairs for which every map has one, percent.
     pub(super) fn length(&self) -> Option<f64> {
-        let n = self.ratios.len();
-        (n > 0).then(|| 100.0 * self.ratios.iter().sum::<f64>() / n as f64)
+        let ways = self.ways.iter().zip(&self.common).filter(|(_, common)| **common);
+        let ratios: Vec<f64> = ways.filter_map(|(way, _)| Some(way.as_ref()?.ratio)).collect();
+        (!ratios.is_empty()).then(|| 100.0 * ratios.iter().sum::<f64>() / ratios.len() as f64)
     }
 }
 
@@ -52,13 +62,9 @@ pub(super) fn plans(truth: &Truth, maps: &[Layers], pairs: &[Pair]) -> Vec<Vec<O
         for (pair, ways) in pairs.iter().zip(found) {
             let all = ways.iter().all(Option::is_some);
             for (outcome, way) in outcomes.iter_mut().zip(ways) {
-                outcome.tried += 1;
-                let Some(way) = way else { continue };
-                outcome.planned += 1;
-                outcome.collided += usize::from(collides(truth, &way));
-                if all {
-                    outcome.ratios.push(way.length / pair.best_m);
-                }
+                let way = way.map(|way| Found { hit: collides(truth, &way), ratio: way.length / pair.best_m });
+                outcome.ways.push(way);
+                outcome.common.push(all);
             }
         }
         outcomes

@@ -16,9 +16,15 @@ fn frames(count: u64) -> Vec<Sight> {
         .map(|i| {
             let step = Pose::from_translation([0.3 * i as f64, 0.1, 0.0]).unwrap();
             let pose = step.after(&base).unwrap();
-            Sight::new(&sensor, &patches(&sensor, i, 0.1), None, &pose, &settings).unwrap()
+            let sight = Sight::new(&sensor, &patches(&sensor, i, 0.1), None, &pose, &settings).unwrap();
+            // Some without a time, others together in a second.
+            if i % 4 == 3 { sight } else { sight.at_time(time_of(i)) }
         })
         .collect()
+}
+
+fn time_of(frame: u64) -> f64 {
+    1_700_000_000.3 + (frame / 2) as f64
 }
 
 fn sum<'a>(frames: impl IntoIterator<Item = &'a Sight>) -> Counters {
@@ -60,6 +66,47 @@ fn counts_are_those_of_the_frames_one_by_one() {
         cubes += 1;
     }
     assert!(cubes > 1000);
+}
+
+#[test]
+fn a_block_was_last_seen_by_the_latest_frame_that_saw_anything_of_it() {
+    let frames = frames(8);
+    let mut whole = sum(&frames);
+    let expected = |frames: &[Sight], at: [i32; 3]| {
+        let block = at.map(|v| v.div_euclid(8));
+        let saw = |frame: &&Sight| frame.keys().contains(&block);
+        let seconds = frames.iter().filter(saw).filter_map(|frame| frame.second);
+        seconds.clone().min().zip(seconds.max())
+    };
+    let place = |cube: [i32; 3]| cube.map(|v| 0.25 * f64::from(v) + 0.1);
+    let told = |counters: &Counters, cube| counters.seen(place(cube)).map(|seen| (seen.first, seen.last));
+    let cubes: Vec<[i32; 3]> = whole.cubes().map(|(cube, _)| cube).step_by(29).collect();
+    for cube in &cubes {
+        assert_eq!(told(&whole, *cube), expected(&frames, *cube), "{cube:?}");
+    }
+    let span = whole.span().unwrap();
+    assert_eq!((span.first, span.last), (1_700_000_000, 1_700_000_003));
+    // Without its last frames, the map was last seen earlier.
+    whole.remove(&sum(&frames[5..])).unwrap();
+    for cube in &cubes {
+        assert_eq!(told(&whole, *cube), expected(&frames[..5], *cube), "{cube:?}");
+    }
+    assert_eq!(whole.span().unwrap().last, 1_700_000_002);
+    // Another second is another frame.
+    let other = frames[0].clone().at_time(5.0);
+    assert!(whole.subtract(&other).is_err());
+    // By whole blocks a motion is exact in time, too; otherwise no time is invented.
+    let moved = whole.moved(&Pose::from_translation([4.0, -2.0, 6.0]).unwrap()).unwrap();
+    for cube in &cubes {
+        assert_eq!(told(&moved, [cube[0] + 16, cube[1] - 8, cube[2] + 24]), told(&whole, *cube));
+    }
+    let (s, c) = 0.4_f64.sin_cos();
+    let turn = Pose::new([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], [0.3, 0.1, 0.0]).unwrap();
+    assert_eq!(whole.moved(&turn).unwrap().span(), whole.span());
+    // Without times nothing is kept of them.
+    let untimed: Vec<Sight> = frames.into_iter().map(|frame| Sight { second: None, ..frame }).collect();
+    let untimed = sum(&untimed);
+    assert_eq!((untimed.span(), untimed.to_bytes()[0]), (None, 1));
 }
 
 #[test]
