@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # `e2bki live` against CycloneDDS (PyPI `cyclonedds`) over loopback, in a domain of its own: the live map is that of the recording,
-# late joiners get it, services and Foxglove's protocol answer, two robots share it, SIGTERM saves. MEASURE=60 also measures so many seconds of 10 Hz × 120,000 points,
-# with LIVE_OPTIONS for the node; ONLY_MEASURE=yes leaves out the rest.
-# Needs Python with venv and PyPI; says so and does nothing where they are missing. PROGRAM is a program built with `--features ros2`.
+# late joiners get it, services, layers, Foxglove's own client, two robots that share it, one of which leaves and returns, a network
+# that looks at the pictures, SIGTERM saves. ONLY="live share" runs some of the parts (live, share, network, rest). MEASURE=60 also
+# measures so many seconds of 10 Hz × 120,000 points, with LIVE_OPTIONS for the node; ONLY=none leaves out the rest.
+# E2BKI_DATA adds the real scans of its bags. Needs Python with venv and PyPI; says so and does nothing where they are missing.
+# PROGRAM is a program built with `--features ros2,segment`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +21,7 @@ if ! "$venv/bin/python" -c 'import cyclonedds, mcap, websockets' 2> /dev/null; t
         || skip "cyclonedds, mcap and websockets cannot be installed ($target/live-venv.log)"
 fi
 if [ -z "${PROGRAM:-}" ]; then
-    cargo build --quiet --release --locked --package e2bki-cli --features ros2 --bin e2bki
+    cargo build --quiet --release --locked --package e2bki-cli --features ros2,segment --bin e2bki
     PROGRAM=$target/release/e2bki
 fi
 "$PROGRAM" live --help > /dev/null 2>&1 || skip "$PROGRAM was built without --features ros2"
@@ -41,8 +43,8 @@ listen() { # SECONDS: counts what the node publishes; sets $listener. Not a func
 live() { # NAME OPTIONS…: starts a node; sets $node
     local name=$1
     shift
-    local points=(--points /points)
-    if [ "$name" = station ]; then points=(); fi
+    local points=(--points "${POINTS:-/points}")
+    if [ "${name%-*}" = station ]; then points=(); fi
     "$PROGRAM" live "${points[@]}" --loopback --out "$out/$name.e2bki" "$@" > "$out/$name.txt" 2> "$out/$name.log" &
     node=$!
     running+=("$node")
@@ -65,22 +67,29 @@ print(",".join(str(values[names.index(axis)]) for axis in "xyz"))
 PY
 }
 value() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$@"; }
+hash_of() { "$PROGRAM" info "$1" --hash; }
+wanted() { [[ " ${ONLY:-live share network rest} " == *" $1 "* ]]; }
 fail() { echo "FAILED: $*"; tail -n 30 "$out"/*.log; exit 1; }
 
-if [ -z "${ONLY_MEASURE:-}" ]; then
+if [ "${ONLY:-}" != none ]; then
 echo "== a drive, and its map"
 frames=${FRAMES:-40}
 "$PROGRAM" simulate --world offroad --frames "$frames" --format mcap --out "$out/drive.mcap" > /dev/null
 "$PROGRAM" map "$out/drive.mcap" -o "$out/offline.e2bki" > /dev/null
-expected=$("$PROGRAM" info "$out/offline.e2bki" --hash)
+expected=$(hash_of "$out/offline.e2bki")
+fi
 
+if wanted live; then
 echo "== the same messages, live"
+"$PROGRAM" config --robot > "$out/robot.toml"
 # The node is there before its topics are.
 # It may be slower than the robot here: a long queue loses nothing.
-live all --classes /label_info --queue 1000 --tolerance 0 --foxglove 0
+live all --classes /label_info --queue 1000 --tolerance 0 --foxglove 0 --robot "$out/robot.toml" --layers-rate 2
 sleep 1
 listen 600
 peer play "$out/drive.mcap" --linger 3 > "$out/played.json"
+# Twice: whoever comes gets all there is, whatever others got before.
+peer join --seconds 3 > "$out/joined-first.json"
 peer join --seconds 3 > "$out/joined.json"
 # A place in the map, one outside of it; a parameter as it was, set, refused, and as it is.
 place=$("$PROGRAM" export "$out/offline.e2bki" --format ply -o "$out/offline.ply" > /dev/null; first_point "$out/offline.ply")
@@ -91,7 +100,23 @@ peer parameter rate 1e9 > "$out/refused.json"
 peer parameter rate > "$out/rate-now.json"
 peer reach > "$out/reach.json"
 url=$(sed -n 's/^Foxglove: open a connection to //p' "$out/all.txt")
-peer foxglove "$url" /map/voxels /map/occupancy /map/label_info /diagnostics > "$out/foxglove.json"
+shown=(/map/voxels /map/occupancy /map/label_info /map/layers /map/costmap /diagnostics)
+peer foxglove "$url" "${shown[@]}" > "$out/foxglove.json"
+# Foxglove's own client code, where Node and npm are.
+modules=$target/live-foxglove
+if [ ! -d "$modules/node_modules/@foxglove/ws-protocol" ] && command -v npm > /dev/null; then
+    mkdir -p "$modules" && echo '{}' > "$modules/package.json"
+    (cd "$modules" && npm install --silent --no-audit --no-fund @foxglove/ws-protocol@0.8 @foxglove/rosmsg@5 @foxglove/rosmsg2-serialization@3 ws@8) \
+        > "$target/live-foxglove.log" 2>&1 || true
+fi
+if [ -d "$modules/node_modules/@foxglove/ws-protocol" ]; then
+    node_foxglove=$(node scripts/live/foxglove.cjs "$modules" "$url" 15 "${shown[@]}") || fail "Foxglove's client: $node_foxglove"
+    echo "$node_foxglove" | tee "$out/foxglove-client.json"
+else
+    echo "skipped: Foxglove's own client (npm @foxglove/ws-protocol cannot be installed)"
+    if [ -n "${E2BKI_SKIPS:-}" ]; then echo "Foxglove's own client" >> "$E2BKI_SKIPS"; fi
+    echo '{"heard": {}}' > "$out/foxglove-client.json"
+fi
 peer call /e2bki/save > "$out/saved.json"
 [ "$(value "$out/saved.json" success)" = True ] || fail "the service did not save: $(cat "$out/saved.json")"
 "$PROGRAM" check "$out/all.e2bki"
@@ -99,13 +124,15 @@ end all
 kill -TERM "$listener"
 wait "$listener"
 cat "$out/heard.json" "$out/joined.json"
-live=$("$PROGRAM" info "$out/all.e2bki" --hash)
+live=$(hash_of "$out/all.e2bki")
 grep -q "^$frames scans mapped of $frames\$" "$out/all.txt" || fail "not all scans were mapped"
 [ "$live" = "$expected" ] || fail "the live map is $live, that of the recording $expected"
 for file in heard joined; do
     [ "$(value "$out/$file.json" largest)" -le 1000000 ] || fail "a message has more than a megabyte"
 done
-[ "$(value "$out/joined.json" voxels)" -gt 1000 ] || fail "the late joiner got $(cat "$out/joined.json")"
+for file in joined-first joined; do
+    [ "$(value "$out/$file.json" voxels)" -gt 1000 ] || fail "the late joiner got $(cat "$out/$file.json")"
+done
 [ "$(value "$out/joined.json" label_info)" -gt 0 ] || fail "the late joiner got no names of classes"
 [ "$(value "$out/heard.json" updates)" -gt 2 ] && [ "$(value "$out/heard.json" grids)" -gt 2 ] || fail "too few updates"
 
@@ -119,33 +146,98 @@ assert read("rate")["value"] == 1.0 and read("set")["done"] and read("rate-now")
 assert not read("refused")["done"] and "100" in read("refused")["reason"]
 assert read("foxglove")["missing"] == [], read("foxglove")
 assert all(kind[1:] == ["cdr", "ros2msg", True] for kind in read("foxglove")["topics"].values())
+assert all(told["whole"] for told in read("foxglove-client")["heard"].values()), read("foxglove-client")
+heard = read("heard")
+assert heard["layers"] > 2 and heard["costmaps"] > 2 and heard["layer_names"][0] == "height", heard
+assert heard["costs"]["unknown"] > 100 and heard["costs"]["free"] > 100, heard["costs"]
 # As docs/live.md says: with --loopback the node can still be spoken to from outside. Where this fails, mend the page.
 assert read("reach")["open"] and read("reach")["closed"], read("reach")
 PY
+fi
 
-echo "== two robots, and a station that comes late"
-robot() { # NAME DOMAIN CLOUDS: a robot that maps some of the clouds; sets $node
-    ROS_DOMAIN_ID=$2 live "$1" --classes offroad7 --queue 1000 --share "$1" --join --share-domain $((ROS_DOMAIN_ID + 2))
-    sleep 1
-    ROS_DOMAIN_ID=$2 peer play "$out/drive.mcap" --clouds "$3" --linger 1 > "$out/played-$1.json" &
-    players+=($!)
+if wanted share; then
+echo "== two robots, one of which leaves and returns, and stations that come early and late"
+shared=$((ROS_DOMAIN_ID + 2))
+robot() { # NAME DOMAIN CLOUDS [OPTIONS…]: a robot that maps some of the clouds; sets $node and $player
+    local name=$1 domain=$2 clouds=$3
+    shift 3
+    ROS_DOMAIN_ID=$domain live "$name" --classes offroad7 --queue 1000 --share "${name%-*}" --join --share-domain "$shared" "$@"
+    ROS_DOMAIN_ID=$domain "$venv/bin/python" scripts/live/peer.py play "$out/drive.mcap" --clouds "$clouds" --linger 1 > "$out/played-$name.json" &
+    player=$!
+    running+=("$player")
 }
-players=()
-robot north $((ROS_DOMAIN_ID + 0)) "0:$((frames / 2))"
-north=$node
-robot south $((ROS_DOMAIN_ID + 1)) "$((frames / 2)):$frames"
+third=$((frames / 3))
+live station-early --domain $((ROS_DOMAIN_ID + 3)) --classes offroad7 --join --share-domain "$shared"
+early=$node
+robot north-1 "$ROS_DOMAIN_ID" "0:$third"
+north=$node first=$player
+robot south-1 $((ROS_DOMAIN_ID + 1)) "$((2 * third)):$frames"
 south=$node
-wait "${players[@]}"
-sleep 3
-live station --classes offroad7 --join --share-domain $((ROS_DOMAIN_ID + 2))
-station=$node
-sleep 8
-node=$station && end station
-node=$north && end north
-node=$south && end south
-for name in station north south; do
-    [ "$("$PROGRAM" info "$out/$name.e2bki" --hash)" = "$expected" ] || fail "the map of $name is not that of both robots"
+wait "$first" "$player"
+node=$north && end north-1
+# It comes back as another run, and gets its first one from the others.
+robot north-2 "$ROS_DOMAIN_ID" "$third:$((2 * third))"
+north=$node
+wait "$player"
+live station-late --domain $((ROS_DOMAIN_ID + 3)) --classes offroad7 --join --share-domain "$shared"
+late=$node
+settled=no
+for _ in $(seq 60); do
+    sleep 1
+    # It saves what it has when it is asked to.
+    peer call /e2bki/save --seconds 5 > "$out/saved.json" 2> /dev/null || true
+    if [ -s "$out/north-2.e2bki" ] && [ "$(hash_of "$out/north-2.e2bki")" = "$expected" ]; then settled=yes && break; fi
 done
+[ "$settled" = yes ] || echo "the robot that returned had not heard all before the end"
+sleep 3
+node=$south && end south-1
+node=$north && end north-2
+node=$early && end station-early
+node=$late && end station-late
+# What each added by itself, put together by `merge`, is the same map, and the same as that of one robot that saw all.
+for name in north-2 south-1 station-early station-late; do
+    [ "$(hash_of "$out/$name.e2bki")" = "$expected" ] || fail "the map of $name is not that of all robots"
+done
+"$PROGRAM" map "$out/drive.mcap" --frames "0..$third" -o "$out/part-1.e2bki" > /dev/null
+"$PROGRAM" map "$out/drive.mcap" --frames "$third..$((2 * third))" -o "$out/part-2.e2bki" > /dev/null
+"$PROGRAM" map "$out/drive.mcap" --frames "$((2 * third))..$frames" -o "$out/part-3.e2bki" > /dev/null
+"$PROGRAM" merge "$out"/part-{1,2,3}.e2bki -o "$out/merged.e2bki" > /dev/null
+[ "$(hash_of "$out/merged.e2bki")" = "$expected" ] || fail "the map that merge makes is another one"
+grep -h "^shared:" "$out"/{north-1,south-1,north-2,station-early,station-late}.txt
+fi
+
+if wanted network; then
+echo "== a network that looks at the pictures"
+network=assets/networks/offroad-010.safetensors
+if "$PROGRAM" live --points /points --classes offroad7 --image /i --semantics "$network" --seconds 0 2>&1 | grep -q "features segment"; then
+    echo "skipped: the network in the node ($PROGRAM was built without --features segment)"
+    if [ -n "${E2BKI_SKIPS:-}" ]; then echo "live node: a network in the node" >> "$E2BKI_SKIPS"; fi
+else
+    pictures=/camera/image_raw/compressed
+    live eyes --classes offroad7 --queue 1000 --wait 30 --image "$pictures" --semantics "$network" --occlusion 5
+    sleep 1
+    peer play "$out/drive.mcap" --pictures --rate 5 --linger 5 > "$out/played.json"
+    end eyes
+    grep -q "^$frames scans mapped of $frames\$" "$out/eyes.txt" || fail "not all scans were mapped"
+    "$PROGRAM" map "$out/drive.mcap" --classes offroad7 --semantics "$network" --occlusion 5 -o "$out/looked.e2bki" > /dev/null
+    [ "$(hash_of "$out/eyes.e2bki")" = "$(hash_of "$out/looked.e2bki")" ] || fail "the map of the network is not that of the recording"
+fi
+fi
+
+if wanted rest; then
+if [ -n "${E2BKI_DATA:-}" ] && [ -d "$E2BKI_DATA/bags/os1_128_n3" ]; then
+    echo "== real scans of an OS-1, there and back, as they are sent"
+    POINTS=/ouster/points live real --classes offroad7 --queue 1000 --wait 30
+    sleep 1
+    peer play "$E2BKI_DATA/bags/os1_128_n3/os1_128_n3.mcap" --label --now --scans 20 --record "$out/sent.mcap" --linger 3 > "$out/played.json"
+    cat "$out/played.json"
+    end real
+    grep -q "^20 scans mapped of 20\$" "$out/real.txt" || fail "not all real scans were mapped"
+    "$PROGRAM" map "$out/sent.mcap" --classes offroad7 -o "$out/sent.e2bki" > /dev/null
+    [ "$(hash_of "$out/real.e2bki")" = "$(hash_of "$out/sent.e2bki")" ] || fail "the live map of the real scans is not that of what was sent"
+else
+    echo "skipped: real scans (E2BKI_DATA names no folder with bags/os1_128_n3)"
+fi
 
 echo "== with a budget, clouds in best effort, then an empty map"
 live budget --classes offroad7 --queue 1000 --memory 100MB
@@ -154,7 +246,7 @@ peer play "$out/drive.mcap" --best-effort --linger 2 > "$out/played.json"
 end budget
 ! grep -q refused "$out/budget.txt" || fail "scans were refused"
 if grep -q "^$frames scans mapped of $frames\$" "$out/budget.txt"; then
-    [ "$("$PROGRAM" info "$out/budget.e2bki" --hash)" = "$expected" ] || fail "with a budget the map is another one"
+    [ "$(hash_of "$out/budget.e2bki")" = "$expected" ] || fail "with a budget the map is another one"
 else
     echo "some clouds were lost on the way, as best effort allows: the maps are not compared"
 fi

@@ -66,15 +66,7 @@ impl Item {
             Self::Message(message) => message,
         };
         let data = message.read()?;
-        if message.kind() == COMPRESSED {
-            let sent = CompressedImage::read(message.wire(), &data).map_err(|e| self.broken(&e))?;
-            return parse::picture(sent.data).map_err(|flaw| self.flaw(flaw));
-        }
-        let sent = message.image(&data)?;
-        let size = [sent.width as u32, sent.height as u32];
-        let pixels = sent.rgb().map_err(|e| self.broken(&e))?;
-        RgbImage::from_raw(size[0], size[1], pixels)
-            .ok_or_else(|| self.flaw(Flaw::new(format!("{}×{} pixels are not what was sent", size[0], size[1]))))
+        picture_in(message.wire(), &data, message.kind() == COMPRESSED).map_err(|flaw| self.flaw(flaw))
     }
 
     /// The ids of pixels in it.
@@ -104,6 +96,18 @@ impl Item {
     fn broken(&self, error: &wire::Broken) -> Error {
         self.flaw(Flaw::new(error.to_string()))
     }
+}
+
+/// The picture in a message: `sensor_msgs/CompressedImage`, or `sensor_msgs/Image`.
+pub fn picture_in(wire: wire::Wire, message: &[u8], compressed: bool) -> std::result::Result<RgbImage, Flaw> {
+    let broken = |error: wire::Broken| Flaw::new(error.to_string());
+    if compressed {
+        return parse::picture(CompressedImage::read(wire, message).map_err(broken)?.data);
+    }
+    let sent = Image::read(wire, message).map_err(broken)?;
+    let [width, height] = crate::camera::check_size([sent.width, sent.height])?;
+    RgbImage::from_raw(width as u32, height as u32, sent.rgb().map_err(broken)?)
+        .ok_or_else(|| Flaw::new(format!("{width}×{height} pixels are not what was sent")))
 }
 
 impl Message {

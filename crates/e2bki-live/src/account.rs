@@ -21,6 +21,11 @@ impl Latencies {
         self.0.push_back(took);
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The duration that a share of them does not exceed, milliseconds; nothing where there are none.
     pub fn quantile_ms(&self, share: f64) -> Option<f64> {
         let mut sorted: Vec<Duration> = self.0.iter().copied().collect();
@@ -45,6 +50,8 @@ pub enum Left {
     NoPose,
     /// Its points have no labels.
     NoLabels,
+    /// No picture of its time, or nothing that says where it was taken.
+    NoImage,
     /// The map refused it.
     Refused,
 }
@@ -86,6 +93,12 @@ pub struct Account {
     pub to_update: Latencies,
     /// How long updates took to make.
     pub updating: Latencies,
+    /// How long layers for planners took.
+    pub layers: Latencies,
+    /// How long the network looked at a picture.
+    pub looking: Latencies,
+    /// Why there are no layers for planners.
+    pub no_layers: Option<String>,
     last: Snapshot,
 }
 
@@ -118,6 +131,9 @@ impl Default for Account {
             mapping: Latencies::default(),
             to_update: Latencies::default(),
             updating: Latencies::default(),
+            layers: Latencies::default(),
+            looking: Latencies::default(),
+            no_layers: None,
             last: Snapshot { at: Instant::now(), received: 0, mapped: 0, lost: 0 },
         }
     }
@@ -146,6 +162,7 @@ impl Account {
             (self.dropped, "dropped as the queue was full"),
             (self.left_by(Left::NoPose), "without a pose"),
             (self.left_by(Left::NoLabels), "without labels"),
+            (self.left_by(Left::NoImage), "without a picture"),
             (self.left_by(Left::Refused), "refused"),
             (self.late, "with late transforms"),
         ] {
@@ -184,6 +201,7 @@ impl Account {
             ("dropped: queue full", self.dropped.to_string()),
             ("dropped: no pose", self.left_by(Left::NoPose).to_string()),
             ("dropped: no labels", self.left_by(Left::NoLabels).to_string()),
+            ("dropped: no picture", self.left_by(Left::NoImage).to_string()),
             ("dropped: refused", self.left_by(Left::Refused).to_string()),
             ("late transforms", self.late.to_string()),
             ("messages that cannot be read", self.broken.to_string()),
@@ -200,6 +218,8 @@ impl Account {
             ("questions without an answer", self.unanswered.to_string()),
             ("ms to map (50 %, 95 %, most)", self.mapping.words()),
             ("ms to make an update (50 %, 95 %, most)", self.updating.words()),
+            ("ms to make layers (50 %, 95 %, most)", self.layers.words()),
+            ("ms to look at a picture (50 %, 95 %, most)", self.looking.words()),
             ("ms from scan to update (50 %, 95 %, most)", self.to_update.words()),
         ];
         let values = values.into_iter().map(|(key, value)| (key.to_string(), value)).collect();

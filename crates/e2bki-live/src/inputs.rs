@@ -1,12 +1,14 @@
 //! Messages as they come from the network, on its own thread: read, checked, and kept until the mapper takes them.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use e2bki_bag::wire::{Broken, Wire};
 use e2bki_bag::{Schema, messages, schemas};
 
 use crate::clock::Clock;
+use crate::images::Images;
 use crate::parameters::{Parameters, Values};
 use crate::poses::{PoseSource, Poses};
 use crate::question::Question;
@@ -32,10 +34,12 @@ pub enum Kind {
     Shared,
     /// `sensor_msgs/PointCloud2`: points that somebody asks about.
     Questions,
-    /// `sensor_msgs/Image`: for those who look on.
+    /// `sensor_msgs/Image`: for a network, and for those who look on.
     Image,
-    /// `sensor_msgs/CompressedImage`: for those who look on.
+    /// `sensor_msgs/CompressedImage`: for a network, and for those who look on.
     CompressedImage,
+    /// `sensor_msgs/CameraInfo`.
+    CameraInfo,
 }
 
 impl Kind {
@@ -47,6 +51,7 @@ impl Kind {
             Self::LabelInfo => schemas::LABEL_INFO,
             Self::Image => schemas::IMAGE,
             Self::CompressedImage => schemas::COMPRESSED_IMAGE,
+            Self::CameraInfo => schemas::CAMERA_INFO,
             Self::Odometry | Self::Clock | Self::Shared => return None,
         })
     }
@@ -76,6 +81,10 @@ pub struct Inputs {
     /// Somebody who looks on: gets every message as it comes.
     onlooker: OnceLock<Onlooker>,
     poses: Mutex<Poses>,
+    /// Pictures for a network, where there is one.
+    images: Option<Mutex<Images>>,
+    /// Whether somebody began to listen to the whole map.
+    joined: AtomicBool,
     /// What the ids of labels mean.
     names: Mutex<Option<Vec<(u16, String)>>>,
     /// Messages that cannot be read: how many, and why the first cannot.
@@ -103,6 +112,8 @@ impl Inputs {
             parameters: Parameters::new(Values::default()),
             onlooker: OnceLock::new(),
             poses: Mutex::new(Poses::new(source)),
+            images: None,
+            joined: AtomicBool::new(false),
             names: Mutex::new(None),
             broken: Mutex::default(),
         }
@@ -118,6 +129,28 @@ impl Inputs {
     pub fn with(mut self, values: Values) -> Self {
         self.parameters = Parameters::new(values);
         self
+    }
+
+    /// The same with pictures kept for a network.
+    #[must_use]
+    pub fn with_images(mut self) -> Self {
+        self.images = Some(Mutex::default());
+        self
+    }
+
+    /// Somebody began to listen to the whole map: it is due.
+    pub fn join(&self) {
+        self.joined.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether somebody did since this was last asked.
+    pub fn somebody_joined(&self) -> bool {
+        self.joined.swap(false, Ordering::SeqCst)
+    }
+
+    /// Pictures for a network, where there is one.
+    pub fn images(&self) -> Option<MutexGuard<'_, Images>> {
+        self.images.as_ref().map(locked)
     }
 
     /// Takes a message: CDR with its header of four bytes.
@@ -151,7 +184,11 @@ impl Inputs {
             Kind::Questions => {
                 self.questions.push(Question::read(message)?);
             }
-            Kind::Image | Kind::CompressedImage => return Ok(()),
+            Kind::Image | Kind::CompressedImage | Kind::CameraInfo => match self.images() {
+                None => return Ok(()),
+                Some(mut images) if kind == Kind::CameraInfo => images.calibrate(message)?,
+                Some(mut images) => images.take(message)?,
+            },
         }
         // The oldest scan may have waited for just this.
         self.scans.stir();

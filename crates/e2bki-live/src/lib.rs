@@ -4,6 +4,8 @@
 //!   transforms and odometry become [`Poses`].
 //! - [`Node`] takes each scan when its pose is settled, inserts it into a [`LiveMap`], and tells an [`Outlet`] what changed
 //!   ([`Picture`]), what the robot's surroundings look like from above, and how it is doing ([`Account`]).
+//! - [`Images`] are pictures that wait for the scans of their time, where a network says what is in them.
+//! - [`Planning`] keeps layers and costs for planners up to date with the map.
 //! - [`Sharing`] is the exchange with other robots: what each added to the map, told in differences.
 //! - With the feature `dds`, `dds::Connection` is the network: the robot's side of [`Inputs`] and an [`Outlet`].
 //!
@@ -14,12 +16,14 @@ mod clock;
 #[cfg(feature = "dds")]
 pub mod dds;
 mod error;
+mod images;
 mod inputs;
 mod map;
 mod node;
 mod outlet;
 mod parameters;
 mod picture;
+mod planning;
 mod poses;
 mod question;
 mod queue;
@@ -30,12 +34,14 @@ pub mod share;
 pub use account::{Account, Latencies, Left};
 pub use clock::Clock;
 pub use error::{Error, Result};
+pub use images::{Images, SAME_VIEW_NS};
 pub use inputs::{Inputs, Kind};
 pub use map::LiveMap;
-pub use node::{Command, Node, NodeOptions, Request};
+pub use node::{CameraOptions, Command, Node, NodeOptions, Request};
 pub use outlet::{Outlet, Output, SHARED_TOPIC};
 pub use parameters::{PARAMETERS, Parameter, Parameters, Value, Values};
 pub use picture::{MOST_BYTES, Picture, messages};
+pub use planning::{Planning, PlanningOptions, Rectangle};
 pub use poses::{PoseSource, Poses};
 pub use question::Question;
 pub use queue::Queue;

@@ -19,6 +19,9 @@ pub trait LiveMap {
     /// What changed since this was last asked.
     fn changes(&mut self) -> Changes;
 
+    /// Nobody asks for changes up to this number any more.
+    fn forget_changes(&mut self, until: u64);
+
     /// Whether parts of it may be elsewhere: what is not in memory is not gone.
     fn is_rolling(&self) -> bool {
         false
@@ -50,8 +53,11 @@ impl LiveMap for (Mapper, u64) {
     fn changes(&mut self) -> Changes {
         let changes = self.0.changes_since(self.1);
         self.1 = changes.number;
-        self.0.forget_changes(self.1);
         changes
+    }
+
+    fn forget_changes(&mut self, until: u64) {
+        self.0.forget_changes(until);
     }
 
     fn save(&mut self) -> Result<String> {

@@ -14,6 +14,10 @@ pub enum Output {
     Voxels,
     /// The robot's surroundings from above (`OccupancyGrid`); late joiners get the last one.
     Occupancy,
+    /// What planners want to know of the ground (`GridMap`); late joiners get the last one.
+    Layers,
+    /// What driving costs a robot (`OccupancyGrid`); late joiners get the last one.
+    Costmap,
     /// Names of the classes (`LabelInfo`); late joiners get it.
     LabelInfo,
     /// How the node is doing (`DiagnosticArray`).
@@ -28,10 +32,12 @@ pub enum Output {
 
 impl Output {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Updates,
         Self::Voxels,
         Self::Occupancy,
+        Self::Layers,
+        Self::Costmap,
         Self::LabelInfo,
         Self::Diagnostics,
         Self::FixedTransforms,
@@ -45,6 +51,8 @@ impl Output {
             Self::Updates => format!("{prefix}/voxels_updates"),
             Self::Voxels => format!("{prefix}/voxels"),
             Self::Occupancy => format!("{prefix}/occupancy"),
+            Self::Layers => format!("{prefix}/layers"),
+            Self::Costmap => format!("{prefix}/costmap"),
             Self::LabelInfo => format!("{prefix}/label_info"),
             Self::Diagnostics => "/diagnostics".into(),
             Self::FixedTransforms => "/tf_static".into(),
@@ -57,7 +65,8 @@ impl Output {
     pub fn kind(self) -> (&'static str, &'static str) {
         match self {
             Self::Updates | Self::Voxels | Self::Answers => ("sensor_msgs", "PointCloud2"),
-            Self::Occupancy => ("nav_msgs", "OccupancyGrid"),
+            Self::Occupancy | Self::Costmap => ("nav_msgs", "OccupancyGrid"),
+            Self::Layers => ("grid_map_msgs", "GridMap"),
             Self::LabelInfo => ("vision_msgs", "LabelInfo"),
             Self::Diagnostics => ("diagnostic_msgs", "DiagnosticArray"),
             Self::FixedTransforms => ("tf2_msgs", "TFMessage"),
@@ -69,7 +78,8 @@ impl Output {
     pub fn schema(self) -> Option<Schema> {
         Some(match self {
             Self::Updates | Self::Voxels | Self::Answers => schemas::POINT_CLOUD,
-            Self::Occupancy => schemas::OCCUPANCY_GRID,
+            Self::Occupancy | Self::Costmap => schemas::OCCUPANCY_GRID,
+            Self::Layers => schemas::GRID_MAP,
             Self::LabelInfo => schemas::LABEL_INFO,
             Self::Diagnostics => schemas::DIAGNOSTICS,
             Self::FixedTransforms => schemas::TRANSFORMS,
@@ -82,7 +92,7 @@ impl Output {
         match self {
             Self::Updates | Self::Diagnostics | Self::Shared | Self::Answers => 0,
             Self::Voxels => crate::picture::MOST_PIECES,
-            Self::Occupancy | Self::LabelInfo | Self::FixedTransforms => 1,
+            Self::Occupancy | Self::Layers | Self::Costmap | Self::LabelInfo | Self::FixedTransforms => 1,
         }
     }
 }

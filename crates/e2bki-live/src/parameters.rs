@@ -11,11 +11,13 @@ pub struct Values {
     pub tolerance: f64,
     /// Seconds from one picture of the whole map to the next.
     pub whole_every: f64,
-    /// Side of the grid around the robot, metres.
+    /// Side of the grids around the robot, metres.
     pub window: f64,
+    /// Layers for planners per second.
+    pub layers_rate: f64,
     /// Longest time that a scan waits for late transforms, seconds.
     pub wait: f64,
-    /// Region of the grid instead of the surroundings of the robot: low x and y, high x and y.
+    /// Region of the grids instead of the surroundings of the robot: low x and y, high x and y.
     pub region: Option<[f64; 4]>,
 }
 
@@ -40,15 +42,16 @@ pub struct Parameter {
 }
 
 /// All parameters.
-pub const PARAMETERS: [Parameter; 6] = [
+pub const PARAMETERS: [Parameter; 7] = [
     Parameter { name: "rate", meaning: "updates per second", range: [0.01, 100.0] },
     Parameter { name: "tolerance", meaning: "changes of p and u that are not worth telling", range: [0.0, 1.0] },
     Parameter { name: "wait", meaning: "longest wait for late transforms, s", range: [0.0, 60.0] },
     Parameter { name: "whole_every", meaning: "time between two whole maps for late joiners, s", range: [0.1, 1e6] },
-    Parameter { name: "window", meaning: "side of the grid around the robot, m", range: [1.0, 1000.0] },
+    Parameter { name: "layers_rate", meaning: "layers for planners per second", range: [0.01, 100.0] },
+    Parameter { name: "window", meaning: "side of the grids around the robot, m", range: [1.0, 1000.0] },
     Parameter {
         name: REGION,
-        meaning: "region of the grid: low x, low y, high x, high y, m; empty: around the robot",
+        meaning: "region of the grids: low x, low y, high x, high y, m; empty: around the robot",
         range: [-1e6, 1e6],
     },
 ];
@@ -66,6 +69,7 @@ impl Values {
             "wait" => &mut self.wait,
             "whole_every" => &mut self.whole_every,
             "window" => &mut self.window,
+            "layers_rate" => &mut self.layers_rate,
             _ => return None,
         })
     }
@@ -137,7 +141,15 @@ impl Parameters {
 
 impl Default for Values {
     fn default() -> Self {
-        Self { rate: 1.0, tolerance: 0.02, whole_every: 10.0, window: 60.0, wait: 0.5, region: None }
+        Self {
+            rate: 1.0,
+            tolerance: 0.02,
+            whole_every: 10.0,
+            window: 60.0,
+            layers_rate: 1.0,
+            wait: 0.5,
+            region: None,
+        }
     }
 }
 

@@ -94,6 +94,11 @@ impl Poses {
         }
     }
 
+    /// Where a frame of the robot, such as a lidar's, is in another, such as a camera's.
+    pub fn between(&self, to: &str, from: &str, time: u64) -> Result<Pose, Unknown> {
+        self.tree.look_up(to, from, time)
+    }
+
     /// Whether the sensor moves.
     pub fn moves(&self, sensor: &str) -> bool {
         self.source == PoseSource::Odometry || self.tree.moves(sensor)

@@ -1,10 +1,11 @@
 //! A scan as it came, and as the mapper takes it.
 
-use e2bki::{Frame, Pose, Semantics};
+use e2bki::{Frame, Pose};
 use e2bki_bag::messages::{Cloud, CloudFields};
 use e2bki_bag::wire::{Read, Wire};
 use e2bki_data::camera::{TimedMotion, shifted};
-use e2bki_data::{ReadCounts, Remap, returns_of};
+use e2bki_data::parse::Grid;
+use e2bki_data::{ImageLook, OwnedSemantics, ReadCounts, Remap, returns_of};
 
 /// A cloud that waits for its pose.
 #[derive(Debug, Clone)]
@@ -24,7 +25,7 @@ pub struct Scan {
 #[derive(Debug, Clone)]
 pub struct Points {
     points: Vec<[f32; 3]>,
-    labels: Vec<u32>,
+    semantics: OwnedSemantics,
     world_from_sensor: Pose,
     /// What was left out of the cloud.
     pub counts: ReadCounts,
@@ -56,26 +57,47 @@ impl Scan {
         TimedMotion::of_points(self.fields.times.as_deref()?, self.stamp, world_from_sensor, pose)
     }
 
-    /// The returns with their classes, the motion of the sensor undone.
-    pub fn points(self, world_from_sensor: Pose, motion: Option<&TimedMotion>, remap: &Remap) -> Points {
-        let fields = self.fields;
-        let mut counts = ReadCounts::default();
-        let (points, slots) = match (motion, &fields.times) {
+    /// The returns, the motion of the sensor undone, with their places in the scan.
+    fn returns(&self, motion: Option<&TimedMotion>, counts: &mut ReadCounts) -> (Vec<[f32; 3]>, Vec<u32>) {
+        match (motion, &self.fields.times) {
             (Some(motion), Some(times)) => {
-                returns_of(&fields.points, &mut counts, |slot, point| motion.apply(point, times[slot]))
+                returns_of(&self.fields.points, counts, |slot, point| motion.apply(point, times[slot]))
             }
-            _ => returns_of(&fields.points, &mut counts, |_, point| point),
-        };
-        let ids = fields.labels.unwrap_or_default();
+            _ => returns_of(&self.fields.points, counts, |_, point| point),
+        }
+    }
+
+    /// The returns with the classes that the cloud has for them.
+    pub fn points(self, world_from_sensor: Pose, motion: Option<&TimedMotion>, remap: &Remap) -> Points {
+        let mut counts = ReadCounts::default();
+        let (points, slots) = self.returns(motion, &mut counts);
+        let ids = self.fields.labels.unwrap_or_default();
         let labels = slots.iter().map(|slot| ids.get(*slot as usize).map_or(e2bki_data::VOID, |id| remap.class(*id)));
-        Points { labels: labels.collect(), points, world_from_sensor, counts }
+        Points { semantics: OwnedSemantics::Labels(labels.collect()), points, world_from_sensor, counts }
+    }
+
+    /// The returns that a camera sees, with what a network says of its picture there.
+    pub fn seen(
+        self,
+        world_from_sensor: Pose,
+        motion: Option<&TimedMotion>,
+        look: &ImageLook<'_>,
+        values: Grid,
+    ) -> Points {
+        let mut counts = ReadCounts::default();
+        let (points, _) = self.returns(motion, &mut counts);
+        let (points, semantics) = look.lift(values, &points, &mut counts);
+        Points { points, semantics, world_from_sensor, counts }
     }
 }
 
 impl Points {
     /// Lent to the mapper.
     pub fn frame(&self) -> Frame<'_> {
-        let (points, semantics) = (&self.points, Semantics::Labels(&self.labels));
-        Frame { points, semantics, world_from_sensor: self.world_from_sensor }
+        Frame {
+            points: &self.points,
+            semantics: self.semantics.borrow(),
+            world_from_sensor: self.world_from_sensor,
+        }
     }
 }

@@ -134,11 +134,14 @@ impl LiveMap for Held {
         let Kept::Whole(map) = &mut self.map else { return std::mem::take(&mut self.pending) };
         let changes = map.changes_since(self.seen);
         self.seen = changes.number;
-        // A page that follows asks for them too, less often.
-        if self.shown.is_none() {
-            map.forget_changes(self.seen);
-        }
         changes
+    }
+
+    fn forget_changes(&mut self, until: u64) {
+        // A page that follows asks for them too, less often; a map with a budget keeps its own account.
+        if let (Kept::Whole(map), None) = (&mut self.map, &self.shown) {
+            map.forget_changes(until);
+        }
     }
 
     fn is_rolling(&self) -> bool {

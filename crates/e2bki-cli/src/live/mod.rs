@@ -37,6 +37,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         table::say(&format!("warning: {advice}"));
     }
     let inputs = Inputs::new(options.poses(), options.queue, Clock::new(options.use_sim_time));
+    let inputs = if options.semantics.is_some() { inputs.with_images() } else { inputs };
     let inputs = Arc::new(inputs.with(options.values()));
     let connection = Connection::open(&options.connection()?, Arc::clone(&inputs))?;
     let interruptible = Interruptible::new();
@@ -47,10 +48,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let Some((table, remap)) = classes(options, given, &inputs, &connection, &over)? else {
         bail!("stopped before anybody told the names of the classes on {}", options.classes);
     };
+    let (camera, planning) = (options.camera(&table)?, options.planning(table.classes())?);
     let mut map = Held::new(table.classes().clone(), &config, options, lock)?;
     let costs = CostTable::default().of(table.classes())?;
     let outlet = Onlooked::new(options, &connection, &inputs)?;
-    let mut node = Node::new(&inputs, &outlet, options.node(remap, costs));
+    let mut node = Node::new(&inputs, &outlet, options.node(remap, costs, camera));
+    if let Some(planning) = planning {
+        node.plan(planning);
+    }
     if let Some(sharing) = options.sharing(map.mapper())? {
         table::say(&format!("shared as {}", sharing.exchange().identity().run));
         node.share(sharing);
@@ -104,8 +109,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         ("map a scan", &account.mapping),
         ("make an update", &account.updating),
         ("tell of a scan", &account.to_update),
+        ("make layers", &account.layers),
+        ("look at a picture", &account.looking),
     ];
-    for (what, latencies) in times {
+    for (what, latencies) in times.into_iter().filter(|(_, latencies)| !latencies.is_empty()) {
         table::line(&format!("ms to {what}: median {:.1}, p95 {:.1}", ms(latencies, 0.5), ms(latencies, 0.95)))?;
     }
     for line in shared {

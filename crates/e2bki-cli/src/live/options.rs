@@ -7,10 +7,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki::submaps::SubmapRule;
-use e2bki::{Config, Mapper};
-use e2bki_data::Remap;
+use e2bki::{ClassSet, Config, Mapper};
+use e2bki_data::{ClassTable, Remap, channel_meaning};
+use e2bki_layers::{ClassCosts, Robot, Settings, UnknownClasses};
 use e2bki_live::dds::{ConnectionOptions, MOST_DOMAINS, Rmw};
-use e2bki_live::{Kind, NodeOptions, PoseSource, Sharing, Values};
+use e2bki_live::{CameraOptions, Kind, NodeOptions, Planning, PlanningOptions, PoseSource, Sharing, Values};
 use e2bki_store::WriteLock;
 use e2bki_view::ServeOptions;
 
@@ -29,11 +30,13 @@ use crate::view::ServeArguments;
     e2bki live --points /points --classes urban11 --onto street.e2bki --out street.e2bki\n  \
     e2bki live --points /points --classes urban11 --share spot --join --share-domain 42 --out both.e2bki\n  \
     e2bki live --join --classes urban11 --share-domain 42 --foxglove      # a station that only listens\n  \
+    e2bki live --points /points --classes offroad7 --robot husky.toml --layers height,slope,cost\n  \
+    e2bki live --points /points --classes offroad7 --image /camera/image_raw --semantics network.safetensors\n  \
     ros2 service call /e2bki/save std_srvs/srv/Trigger\n\n\
-    Clouds need a field `label`, `class` or `semantic`. Each is mapped when transforms or odometry reach its time; who is too\n\
+    Clouds need a field `label`, `class` or `semantic`, or a camera and --semantics. Each is mapped when transforms or odometry reach its time; who is too\n\
     slow drops the oldest, and everything that is left out is counted on /diagnostics.\n\n\
     Topics: /map/voxels_updates (what changed), /map/voxels (all of it, for late joiners), /map/occupancy, /map/label_info,\n\
-    /diagnostics. Services: /e2bki/save, /e2bki/reset. Ctrl-C and SIGTERM save the map and end.\n\n\
+    /diagnostics; with --robot /map/layers and /map/costmap. Services: /e2bki/save, /e2bki/reset. Ctrl-C and SIGTERM save the map and end.\n\n\
     DDS listens on all addresses of the computer, also with --network and --loopback: these say where it sends and what it\n\
     announces.")]
 pub(crate) struct Options {
@@ -99,9 +102,21 @@ pub(crate) struct Options {
     /// Publish the whole map for late joiners every so many seconds
     #[arg(long, value_name = "S", default_value_t = 10.0)]
     whole_every: f64,
-    /// Side of the occupancy grid around the robot, metres
+    /// Side of the grids around the robot, metres
     #[arg(long, value_name = "M", default_value_t = 60.0)]
     window: f64,
+    /// Tell layers and costs for planners of this robot, TOML; `e2bki config --robot` prints one to change
+    #[arg(long, value_name = "FILE")]
+    robot: Option<PathBuf>,
+    /// Layers to tell; fewer of them reach farther [default: all that `e2bki layers` makes]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "robot")]
+    layers: Vec<String>,
+    /// Side of the cells of layers and costs, metres
+    #[arg(long, value_name = "M", default_value_t = 0.2, requires = "robot")]
+    cell: f64,
+    /// Layers and costs per second
+    #[arg(long, value_name = "HZ", default_value_t = 1.0)]
+    layers_rate: f64,
     /// Scans that may wait; a further one drops the oldest
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_least_one)]
     pub(super) queue: usize,
@@ -138,9 +153,18 @@ pub(crate) struct Options {
     /// Give all messages to Foxglove, over a WebSocket at this port
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "8765")]
     foxglove: Option<u16>,
-    /// Topic of pictures to show in Foxglove (sensor_msgs/Image, or CompressedImage where its name ends so)
-    #[arg(long, value_name = "TOPIC", requires = "foxglove")]
+    /// Topic of a camera's pictures, for --semantics and Foxglove (sensor_msgs/Image, or CompressedImage where its name ends so)
+    #[arg(long, value_name = "TOPIC")]
     pub(super) image: Option<String>,
+    /// Topic of the camera's calibration (sensor_msgs/CameraInfo) [default: camera_info beside the pictures]
+    #[arg(long, value_name = "TOPIC", requires = "semantics")]
+    camera_info: Option<String>,
+    /// Network that says what is in the pictures, .safetensors or .onnx, in place of labels of the clouds
+    #[arg(long, value_name = "FILE", requires = "image")]
+    pub(super) semantics: Option<String>,
+    /// Leave out points that nearer ones hide from the camera, within so many pixels (5 is usual)
+    #[arg(long, value_name = "PIXELS", requires = "semantics")]
+    occlusion: Option<usize>,
     #[command(flatten)]
     pub(super) serve: ServeArguments,
     #[command(flatten)]
@@ -162,6 +186,9 @@ impl Options {
             ("--rate", self.rate, 0.01, 100.0),
             ("--whole-every", self.whole_every, 0.1, 1e6),
             ("--window", self.window, 1.0, 1000.0),
+            ("--layers-rate", self.layers_rate, 0.01, 100.0),
+            ("--cell", self.cell, 0.02, 10.0),
+            ("--occlusion", self.occlusion.unwrap_or(1) as f64, 1.0, 1000.0),
             ("--tolerance", self.tolerance, 0.0, 1.0),
             ("--wait", self.wait, 0.0, 60.0),
             ("--save-every", self.save_every.unwrap_or(1.0), 1.0, 1e6),
@@ -171,6 +198,9 @@ impl Options {
             if !(least..=most).contains(&value) {
                 bail!("{name} {value} is not from {least} to {most}");
             }
+        }
+        if self.image.is_some() && self.semantics.is_none() && self.foxglove.is_none() {
+            bail!("--image is for a network (--semantics FILE) or for Foxglove (--foxglove)");
         }
         if self.onto.is_some() && (self.parameters.any() || self.max_range.is_some() || self.resolution.is_some()) {
             bail!("--onto continues a map with its own parameters; remove the others");
@@ -222,6 +252,7 @@ impl Options {
         let mut topics = Vec::new();
         topics.extend(self.points.clone().map(|topic| (Kind::Cloud, topic)));
         topics.extend(self.image.clone().map(|topic| (image_kind(&topic), topic)));
+        topics.extend(self.calibration().map(|topic| (Kind::CameraInfo, topic)));
         topics.extend(self.odom.clone().map(|topic| (Kind::Odometry, topic)));
         topics.extend([(Kind::Transforms, "/tf".to_string()), (Kind::FixedTransforms, "/tf_static".to_string())]);
         if self.use_sim_time {
@@ -241,8 +272,8 @@ impl Options {
 
     /// What can be told the node while it runs, to begin with.
     pub(super) fn values(&self) -> Values {
-        let &Self { rate, tolerance, whole_every, window, wait, .. } = self;
-        Values { rate, tolerance, whole_every, window, wait, region: None }
+        let &Self { rate, tolerance, whole_every, window, layers_rate, wait, .. } = self;
+        Values { rate, tolerance, whole_every, window, layers_rate, wait, region: None }
     }
 
     /// Where Foxglove connects to, if it is to.
@@ -263,8 +294,37 @@ impl Options {
         Ok(Some(Sharing::new(run, (self.share.is_some(), self.join), mapper, rate)?))
     }
 
-    pub(super) fn node(&self, remap: Remap, costs: Vec<u8>) -> NodeOptions {
+    /// Topic of the camera's calibration, where a network needs it: beside the pictures, as `/front/camera_info` beside
+    /// `/front/image_raw/compressed`.
+    fn calibration(&self) -> Option<String> {
+        let image = self.image.as_deref().filter(|_| self.semantics.is_some())?;
+        let raw = image.trim_end_matches("/compressed");
+        let beside = || format!("{}/camera_info", raw.rsplit_once('/').map_or("", |(space, _)| space));
+        Some(self.camera_info.clone().unwrap_or_else(beside))
+    }
+
+    /// The network, if there is to be one.
+    pub(super) fn camera(&self, table: &ClassTable) -> Result<Option<CameraOptions>> {
+        let (Some(file), Some(topic)) = (&self.semantics, &self.image) else { return Ok(None) };
+        let network = crate::network::open(file)?;
+        let ids = self.semantic_ids.as_deref().or(network.ids());
+        let remap = channel_meaning(ids, network.channels(), table, &network.name())?;
+        Ok(Some(CameraOptions { network, remap, topic: topic.clone(), occlusion_window: self.occlusion }))
+    }
+
+    /// Layers for planners, if they are to be told.
+    pub(super) fn planning(&self, classes: &ClassSet) -> Result<Option<Planning>> {
+        let Some(file) = &self.robot else { return Ok(None) };
+        let robot = Robot::read(file)?;
+        let costs = ClassCosts::of(classes, &robot, UnknownClasses::Refuse)?;
+        let layers = PlanningOptions::layers_of(&self.layers).map_err(anyhow::Error::msg)?;
+        let settings = Settings::new(robot, costs);
+        Ok(Some(Planning::new(PlanningOptions { settings, cell: self.cell, layers })))
+    }
+
+    pub(super) fn node(&self, remap: Remap, costs: Vec<u8>, camera: Option<CameraOptions>) -> NodeOptions {
         NodeOptions {
+            camera,
             name: self.name.clone(),
             deskew: !self.no_deskew,
             remap,

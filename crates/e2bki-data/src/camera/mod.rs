@@ -2,6 +2,7 @@
 
 mod brown;
 mod deskew;
+mod info;
 mod lens;
 mod occlusion;
 mod pinhole;

@@ -4,11 +4,12 @@ use std::time::Instant;
 
 use super::cloud::{self, Cloud};
 use super::fold::Fold;
+use super::lift::{self, Meaning};
 use super::frame::{LoadedFrame, OwnedSemantics, ReadCounts};
 use super::open::Dataset;
 use super::options::{ImageSemantics, ValueKind};
 use super::source::{Source, no_shape};
-use crate::camera::{Deskew, Projected, Sampler, TimedMotion, visible};
+use crate::camera::{Deskew, Projected, TimedMotion};
 use crate::classes::{Remap, VOID};
 use crate::error::{Flaw, Result};
 use crate::files;
@@ -128,21 +129,12 @@ impl Dataset {
 
     /// Finds the points in the image, and leaves out those outside or hidden if the semantics come from there.
     fn project(&self, returns: &mut Returns, counts: &mut ReadCounts) -> Result<()> {
-        let camera = self.camera()?;
-        let mut projected: Vec<Option<Projected>> =
-            returns.points.iter().map(|p| camera.project(p.map(f64::from))).collect();
-        let inside: Vec<bool> = projected.iter().map(Option::is_some).collect();
-        let seen = match self.options.occlusion_window {
-            Some(window) => visible(&projected, camera.size, window),
-            None => inside.clone(),
-        };
-        for (place, seen) in projected.iter_mut().zip(&seen) {
-            *place = place.filter(|_| *seen);
-        }
+        let (projected, outside, hidden) =
+            lift::places(&returns.points, self.camera()?, self.options.occlusion_window);
+        let seen: Vec<bool> = projected.iter().map(Option::is_some).collect();
         returns.projected = Some(projected);
         if self.semantics.needs_camera() || self.options.only_in_image {
-            counts.outside_image = inside.iter().filter(|i| !**i).count();
-            counts.occluded = inside.len() - counts.outside_image - seen.iter().filter(|s| **s).count();
+            (counts.outside_image, counts.occluded) = (outside, hidden);
             returns.retain(&seen);
         }
         Ok(())
@@ -185,30 +177,13 @@ impl Dataset {
     fn lifted(
         &self,
         kind: ValueKind,
-        mut grid: Grid,
+        grid: Grid,
         remap: &Remap,
         returns: &Returns,
     ) -> Result<(OwnedSemantics, Vec<bool>)> {
-        // Between pixels it is the evidence that is interpolated, not its logarithm.
-        let kind = if kind == ValueKind::LogEvidence {
-            for value in &mut grid.values {
-                *value = e2bki::maths::exp(f64::from(value.clamp(-10.0, 10.0))) as f32;
-            }
-            ValueKind::Evidence
-        } else {
-            kind
-        };
-        let sampler = Sampler::new(&grid, self.camera()?.size);
-        let mut fold = Fold::new(kind, grid.channels, remap, self.classes().len(), returns.points.len());
-        let mut row = vec![0.0; grid.channels];
-        let mut keep = Vec::with_capacity(returns.points.len());
-        for place in returns.places() {
-            keep.push(place.is_some_and(|place| {
-                sampler.at(place.position, &mut row);
-                fold.push(&row)
-            }));
-        }
-        Ok((fold.finish(), keep))
+        let meaning = Meaning { kind, remap, classes: self.classes().len() };
+        let places = returns.projected.as_deref().unwrap_or_default().iter().copied();
+        Ok(lift::values_at(grid, &meaning, self.camera()?.size, places))
     }
 
     /// Class of each point by a source of labels.

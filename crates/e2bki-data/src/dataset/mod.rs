@@ -4,6 +4,7 @@ mod cloud;
 mod fold;
 mod frame;
 mod image_labels;
+mod lift;
 mod load;
 mod open;
 mod options;
@@ -13,7 +14,9 @@ mod source;
 
 pub use frame::{LoadedFrame, OwnedSemantics, ReadCounts};
 pub use image_labels::LabelledImage;
+pub use lift::ImageLook;
 pub use load::returns_of;
+pub use source::channel_meaning;
 pub use open::{Dataset, Skipped};
 pub use options::{GroundTruth, ImageSemantics, OpenOptions, SemanticsSource, ValueKind};
 pub use read_ahead::{ReadAhead, read_ahead};

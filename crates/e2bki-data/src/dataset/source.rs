@@ -201,8 +201,8 @@ fn images(options: &OpenOptions, layout: &Layout, table: &ClassTable) -> Result<
     Ok(Source::Images(network.clone(), layout.entries.iter().map(|e| e.image.clone()).collect(), remap))
 }
 
-/// Meaning of channels: as given, or as their number suggests.
-fn channel_meaning(ids: Option<&str>, channels: usize, table: &ClassTable, of: &dyn Display) -> Result<Remap> {
+/// Meaning of a network's channels: as given (`classes`, `cityscapes`, …), or as their number suggests. `of` names the network.
+pub fn channel_meaning(ids: Option<&str>, channels: usize, table: &ClassTable, of: &dyn Display) -> Result<Remap> {
     let classes = table.classes().len();
     let space = match (ids, channels) {
         (Some("classes"), n) if n != classes => {

@@ -141,6 +141,11 @@ impl Layers {
         self.begin.map(f64::from)
     }
 
+    /// Number of the map's change up to which they are right; nothing where they follow no map.
+    pub fn number(&self) -> Option<u64> {
+        self.moment.as_ref().map(Moment::number)
+    }
+
     /// Whether the class of a cell may be that of an earlier state of the map; see [`Effort`].
     pub fn is_waiting(&self, cell: usize) -> bool {
         self.waiting.has(cell)

@@ -141,7 +141,9 @@ impl Link {
         let publications = Publications::start(&mut node, outputs, &options.prefix)?;
         let services = services(&mut node)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let subscriptions = Subscriptions::new(node, participant, topics, Arc::clone(inputs), Arc::clone(notes))?;
+        let whole = outputs.contains(&Output::Voxels).then(|| Output::Voxels.topic(&options.prefix));
+        let told = (Arc::clone(inputs), Arc::clone(notes));
+        let subscriptions = Subscriptions::new(node, participant, topics, whole, told)?;
         let thread = std::thread::Builder::new().name("e2bki-listen".into());
         let stopped = Arc::clone(&stop);
         let listener = thread.spawn(move || subscriptions.listen(services, &stopped));

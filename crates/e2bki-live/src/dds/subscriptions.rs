@@ -1,14 +1,15 @@
 //! What is listened to. Topics may come and go: each is subscribed to when somebody offers it, in the quality that is offered.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ros2_client::qos::{Durability, History, WhenFull};
 use ros2_client::{MessageTypeName, Name, Node, QosProfile, Subscription};
-use rustdds::DomainParticipant;
+use rustdds::discovery::DiscoveredReaderData;
 use rustdds::mio1::{Events, Interest, Poll, Token};
-use rustdds::policy;
+use rustdds::{DomainParticipant, GUID, policy};
 
 use super::raw::Raw;
 use super::services::Services;
@@ -28,6 +29,7 @@ impl Kind {
             Self::Cloud | Self::Questions => ("sensor_msgs", "PointCloud2"),
             Self::Image => ("sensor_msgs", "Image"),
             Self::CompressedImage => ("sensor_msgs", "CompressedImage"),
+            Self::CameraInfo => ("sensor_msgs", "CameraInfo"),
             Self::Transforms | Self::FixedTransforms => ("tf2_msgs", "TFMessage"),
             Self::Odometry => ("nav_msgs", "Odometry"),
             Self::Clock => ("rosgraph_msgs", "Clock"),
@@ -40,7 +42,7 @@ impl Kind {
     fn depth(self) -> usize {
         match self {
             Self::Cloud | Self::Questions | Self::Image | Self::CompressedImage => 10,
-            Self::Clock => 1,
+            Self::Clock | Self::CameraInfo => 1,
             Self::Shared => 64,
             Self::Transforms | Self::FixedTransforms | Self::Odometry | Self::LabelInfo => 100,
         }
@@ -70,6 +72,9 @@ pub(super) struct Subscriptions {
     topics: Vec<Topic>,
     inputs: Arc<Inputs>,
     notes: Arc<Mutex<Vec<String>>>,
+    /// Topic of the whole map in DDS, and who listens to it.
+    whole: Option<String>,
+    readers: BTreeSet<GUID>,
 }
 
 impl Subscriptions {
@@ -77,8 +82,8 @@ impl Subscriptions {
         node: Node,
         participant: DomainParticipant,
         topics: &[(Kind, String)],
-        inputs: Arc<Inputs>,
-        notes: Arc<Mutex<Vec<String>>>,
+        whole: Option<String>,
+        (inputs, notes): (Arc<Inputs>, Arc<Mutex<Vec<String>>>),
     ) -> Result<Self> {
         let topic = |(kind, name): &(Kind, String)| {
             let name = format!("/{}", name.trim_start_matches('/'));
@@ -86,7 +91,8 @@ impl Subscriptions {
             Ok(Topic { kind: *kind, dds_name: format!("rt{name}"), name, subscription: None, other_type: None })
         };
         let topics = topics.iter().map(topic).collect::<Result<Vec<Topic>>>()?;
-        let subscriptions = Self { node, participant, topics, inputs, notes };
+        let whole = whole.map(|name| format!("rt{name}"));
+        let subscriptions = Self { node, participant, topics, inputs, notes, whole, readers: BTreeSet::new() };
         let names: Vec<&str> = subscriptions.topics.iter().map(|topic| topic.name.as_str()).collect();
         subscriptions.note(format!("waiting for {}", names.join(", ")));
         Ok(subscriptions)
@@ -104,6 +110,7 @@ impl Subscriptions {
         while !stop.load(Ordering::SeqCst) {
             if discovered.is_none_or(|then| then.elapsed() >= DISCOVER) {
                 self.discover(poll.as_ref());
+                self.welcome();
                 discovered = Some(Instant::now());
             }
             // What is not said to have come is looked for all the same.
@@ -129,6 +136,19 @@ impl Subscriptions {
                 }
             }
         }
+    }
+
+    /// Sees who has begun to listen to the whole map since the last time.
+    fn welcome(&mut self) {
+        let Some(whole) = &self.whole else { return };
+        let of_whole = |reader: DiscoveredReaderData| {
+            (reader.subscription_topic_data.topic_name == *whole).then_some(reader.reader_proxy.remote_reader_guid)
+        };
+        let readers: BTreeSet<GUID> = self.participant.discovered_readers().into_iter().filter_map(of_whole).collect();
+        if !readers.is_subset(&self.readers) {
+            self.inputs.join();
+        }
+        self.readers = readers;
     }
 
     /// Subscribes to what is offered since the last time.

@@ -2,10 +2,9 @@
 
 use e2bki::Pose;
 use e2bki_bag::Transforms;
-use e2bki_bag::messages::CameraInfo;
 
 use super::survey::Survey;
-use crate::camera::{Brown, Camera, Fisheye, Lens, check_size};
+use crate::camera::Camera;
 
 /// The camera, or why there is none.
 pub(super) fn camera(survey: &Survey, tree: &Transforms, image_topic: Option<&str>) -> Result<Camera, String> {
@@ -14,7 +13,6 @@ pub(super) fn camera(survey: &Survey, tree: &Transforms, image_topic: Option<&st
         None => return Err(format!("no CameraInfo belongs to {topic}: looked for camera_info beside it")),
         Some(info) => info.as_ref().map_err(Clone::clone)?,
     };
-    let size = check_size(info.size).map_err(|flaw| flaw.what)?;
     let scan = survey.scans.first().ok_or("there are no scans")?;
     // The images' own frame is the camera's, where the calibration names none.
     let own = survey.images.first().or(survey.image_labels.first()).map_or("", |image| &image.frame);
@@ -22,68 +20,5 @@ pub(super) fn camera(survey: &Survey, tree: &Transforms, image_topic: Option<&st
     let camera_from_sensor: Pose = tree
         .look_up(frame, &scan.frame, scan.stamp)
         .map_err(|why| format!("where the camera of {topic} is on the robot is not known: {why}"))?;
-    // Rectified images follow the projection matrix, raw ones the matrix of the camera and its lens.
-    let rectified = topic.contains("rect") && info.p[0] > 0.0;
-    if rectified {
-        let mut camera = Camera::from_projection(info.p, size, &camera_from_sensor).map_err(|flaw| flaw.what)?;
-        camera.pixel_center = 0.0;
-        return Ok(camera);
-    }
-    Ok(Camera {
-        size,
-        focal: [info.k[0], info.k[4]],
-        center: [info.k[2], info.k[5]],
-        lens: lens(info)?,
-        camera_from_sensor,
-        pixel_center: 0.0,
-    })
-}
-
-fn lens(info: &CameraInfo) -> Result<Lens, String> {
-    let d = &info.distortion;
-    let term = |i: usize| d.get(i).copied().unwrap_or(0.0);
-    if d.iter().all(|v| *v == 0.0) && info.model != "equidistant" {
-        return Ok(Lens::default());
-    }
-    match info.model.as_str() {
-        "plumb_bob" | "" if d.len() <= 5 => Ok(Brown::new(std::array::from_fn(term)).into()),
-        // Thin-prism and tilt terms beyond the eighth are almost always zero; where not, the image would be wrong.
-        "plumb_bob" | "rational_polynomial" | "" if d.iter().skip(8).all(|v| *v == 0.0) => {
-            Ok(Brown::rational(std::array::from_fn(term)).into())
-        }
-        "equidistant" | "fisheye" => Ok(Lens::Fisheye(Fisheye::new(std::array::from_fn(term)))),
-        other => Err(format!(
-            "distortion model `{other}` with {} coefficients; plumb_bob, rational_polynomial (8) and equidistant are read. \
-             Rectify the images with image_proc and give --image TOPIC",
-            d.len()
-        )),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn info(model: &str, distortion: &[f64]) -> CameraInfo {
-        CameraInfo {
-            frame: "camera".into(),
-            size: [640, 480],
-            model: model.into(),
-            distortion: distortion.to_vec(),
-            k: [500.0, 0.0, 320.0, 0.0, 500.0, 240.0, 0.0, 0.0, 1.0],
-            p: [0.0; 12],
-        }
-    }
-
-    #[test]
-    fn the_models_of_ros_become_lenses() {
-        let d = [0.1, -0.02, 0.001, -0.002, 0.003, 0.2, 0.01, 0.005];
-        assert_eq!(lens(&info("plumb_bob", &d[..5])), Ok(Brown::new([0.1, -0.02, 0.001, -0.002, 0.003]).into()));
-        assert_eq!(lens(&info("plumb_bob", &d[..4])), Ok(Brown::new([0.1, -0.02, 0.001, -0.002, 0.0]).into()));
-        assert_eq!(lens(&info("rational_polynomial", &d)), Ok(Brown::rational(d).into()));
-        assert_eq!(lens(&info("equidistant", &d[..4])), Ok(Lens::Fisheye(Fisheye::new([0.1, -0.02, 0.001, -0.002]))));
-        assert_eq!(lens(&info("plumb_bob", &[0.0; 5])), Ok(Lens::default()));
-        assert!(lens(&info("equidistant", &[0.0; 4])).is_ok_and(|lens| matches!(lens, Lens::Fisheye(_))));
-        assert!(lens(&info("double_sphere", &d[..2])).unwrap_err().contains("double_sphere"));
-    }
+    Camera::from_info(info, topic, camera_from_sensor)
 }
