@@ -250,4 +250,30 @@ mod tests {
         }
         assert_eq!((outlet.of(Output::Voxels).len(), voxels(1)), (2, map.0.live_voxel_count()));
     }
+
+    #[test]
+    fn a_station_that_only_listens_gives_every_picture_a_time_of_its_own() {
+        let robot = Inputs::new(PoseSource::Tf("map".into()), 20, Clock::new(false)).with(eager());
+        let listening = Inputs::new(PoseSource::Tf("map".into()), 20, Clock::new(true)).with(eager());
+        let (told, shown) = (Kept::default(), Kept::default());
+        let (mut map, mut other) = (empty(), empty());
+        let mut node = Node::new(&robot, &told, options());
+        node.share(e2bki_live::Sharing::new("a".into(), (true, false), &map.0, 1e9).unwrap());
+        let mut station = Node::new(&listening, &shown, options());
+        station.share(e2bki_live::Sharing::new("s".into(), (false, true), &other.0, 1e9).unwrap());
+        let mut sent = 0;
+        for (number, (kind, _, message)) in drive(4).into_iter().enumerate() {
+            robot.take(kind, &message);
+            while node.step(&mut map, &nobody()) {}
+            listening.clock.tell(START + number as u64 * S);
+            let shared = told.of(Output::Shared);
+            shared[sent..].iter().for_each(|message| listening.take(Kind::Shared, message));
+            sent = shared.len();
+            station.step(&mut other, &nobody());
+        }
+        let stamps: Vec<u64> =
+            shown.of(Output::Voxels).iter().map(|m| Cloud::read(Wire::Cdr, m).unwrap().header.stamp).collect();
+        assert!(stamps.len() >= 2 && stamps.windows(2).all(|pair| pair[0] < pair[1]), "{stamps:?}");
+        assert_eq!(other.0.live_voxel_count(), map.0.live_voxel_count());
+    }
 }

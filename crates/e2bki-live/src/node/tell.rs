@@ -43,17 +43,24 @@ impl Node<'_> {
         }
         map.name_runs(sharing.runs());
         let theirs = map.changes();
+        let theirs_nothing = theirs.is_empty();
         (changes.number, changes.everything) = (theirs.number, changes.everything || theirs.everything);
         changes.blocks.extend(theirs.blocks);
         for message in sharing.messages(map.mapper(), now) {
             self.outlet.send(Output::Shared, compose::byte_array(&message));
         }
-        // Who only listens has no place of its own: the map is looked at from where its first part is.
-        if self.at.is_none() && !map.mapper().is_empty() {
+        // Who only listens has no place of its own: the map is looked at from where its first part is, at the time of the
+        // latest, since messages of one stamp are one picture.
+        if self.account.mapped == 0 && !theirs_nothing {
+            let now = self.inputs.clock.now();
             let first = map.mapper().primitives().next().map(|primitive| primitive.mean());
-            if let Some(Ok(pose)) = first.map(Pose::from_translation) {
-                let world = self.inputs.poses().world().to_string();
-                self.moved(self.inputs.clock.now(), &pose, world, map);
+            match (&mut self.at, first.map(Pose::from_translation)) {
+                (Some(at), _) => at.stamp = now,
+                (None, Some(Ok(pose))) => {
+                    let world = self.inputs.poses().world().to_string();
+                    self.moved(now, &pose, world, map);
+                }
+                _ => {}
             }
         }
         changes
