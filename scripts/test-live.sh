@@ -148,6 +148,7 @@ assert read("foxglove")["missing"] == [], read("foxglove")
 assert all(kind[1:] == ["cdr", "ros2msg", True] for kind in read("foxglove")["topics"].values())
 assert all(told["whole"] for told in read("foxglove-client")["heard"].values()), read("foxglove-client")
 heard = read("heard")
+assert read("joined")["voxels"] == int(heard["status"]["voxels"]), (read("joined"), heard["status"])
 assert heard["layers"] > 2 and heard["costmaps"] > 2 and heard["layer_names"][0] == "height", heard
 assert heard["costs"]["unknown"] > 100 and heard["costs"]["free"] > 100, heard["costs"]
 # As docs/live.md says: with --loopback the node can still be spoken to from outside. Where this fails, mend the page.
@@ -214,12 +215,12 @@ if "$PROGRAM" live --points /points --classes offroad7 --image /i --semantics "$
     if [ -n "${E2BKI_SKIPS:-}" ]; then echo "live node: a network in the node" >> "$E2BKI_SKIPS"; fi
 else
     pictures=/camera/image_raw/compressed
-    live eyes --classes offroad7 --queue 1000 --wait 30 --image "$pictures" --semantics "$network" --occlusion 5
+    live eyes --classes offroad7 --queue 1000 --wait 30 --image "$pictures" --semantics "$network" --occlusion=5
     sleep 1
     peer play "$out/drive.mcap" --pictures --rate 5 --linger 5 > "$out/played.json"
     end eyes
     grep -q "^$frames scans mapped of $frames\$" "$out/eyes.txt" || fail "not all scans were mapped"
-    "$PROGRAM" map "$out/drive.mcap" --classes offroad7 --semantics "$network" --occlusion 5 -o "$out/looked.e2bki" > /dev/null
+    "$PROGRAM" map "$out/drive.mcap" --classes offroad7 --semantics "$network" --occlusion=5 -o "$out/looked.e2bki" > /dev/null
     [ "$(hash_of "$out/eyes.e2bki")" = "$(hash_of "$out/looked.e2bki")" ] || fail "the map of the network is not that of the recording"
 fi
 fi

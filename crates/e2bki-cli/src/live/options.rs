@@ -162,8 +162,8 @@ pub(crate) struct Options {
     /// Network that says what is in the pictures, .safetensors or .onnx, in place of labels of the clouds
     #[arg(long, value_name = "FILE", requires = "image")]
     pub(super) semantics: Option<String>,
-    /// Leave out points that nearer ones hide from the camera, within so many pixels (5 is usual)
-    #[arg(long, value_name = "PIXELS", requires = "semantics")]
+    /// Drop points that nearer ones within this many pixels hide from the camera
+    #[arg(long, value_name = "PIXELS", num_args = 0..=1, require_equals = true, default_missing_value = "5", requires = "semantics")]
     occlusion: Option<usize>,
     #[command(flatten)]
     pub(super) serve: ServeArguments,
