@@ -2,7 +2,8 @@
 # `e2bki live` against CycloneDDS (PyPI `cyclonedds`) over loopback, in a domain of its own: the live map is that of the recording,
 # late joiners get it, services, layers, Foxglove's own client, two robots that share it, one of which leaves and returns, a network
 # that looks at the pictures, SIGTERM saves. ONLY="live share" runs some of the parts (live, share, network, rest). MEASURE=60 also
-# measures so many seconds of 10 Hz × 120,000 points, with LIVE_OPTIONS for the node; ONLY=none leaves out the rest.
+# measures so many seconds of 10 Hz × 120,000 points, with LIVE_OPTIONS for the node and DRIVE, a file that is made if it is not there;
+# ONLY=none leaves out the rest.
 # E2BKI_DATA adds the real scans of its bags. Needs Python with venv and PyPI; says so and does nothing where they are missing.
 # PROGRAM is a program built with `--features ros2,segment`.
 set -euo pipefail
@@ -228,7 +229,7 @@ fi
 if wanted rest; then
 if [ -n "${E2BKI_DATA:-}" ] && [ -d "$E2BKI_DATA/bags/os1_128_n3" ]; then
     echo "== real scans of an OS-1, there and back, as they are sent"
-    POINTS=/ouster/points live real --classes offroad7 --queue 1000 --wait 30
+    POINTS=/ouster/points live real --tf odom --classes offroad7 --queue 1000 --wait 30
     sleep 1
     peer play "$E2BKI_DATA/bags/os1_128_n3/os1_128_n3.mcap" --label --now --scans 20 --record "$out/sent.mcap" --linger 3 > "$out/played.json"
     cat "$out/played.json"
@@ -264,14 +265,17 @@ fi
 
 if [ -n "${MEASURE:-}" ]; then
     echo "== $MEASURE s of 10 Hz × 120,000 points"
-    "$PROGRAM" simulate --world urban --sensor hdl-64e --no-images --frames 100 --format mcap --out "$out/long.mcap" > /dev/null
+    long=${DRIVE:-$out/long.mcap}
+    if [ ! -f "$long" ]; then
+        "$PROGRAM" simulate --world urban --sensor hdl-64e --no-images --frames 100 --format mcap --out "$long" > /dev/null
+    fi
     # shellcheck disable=SC2086
     live long --classes urban11 ${LIVE_OPTIONS:-}
     sleep 1
     listen 6000
     ticks() { awk '{print $14 + $15}' "/proc/$node/stat"; }
     before=$(ticks)
-    peer play "$out/long.mcap" --now --scans $((10 * MEASURE)) --stamps "$out/stamps.json" --linger 1 > "$out/played.json"
+    peer play "$long" --now --scans $((10 * MEASURE)) --stamps "$out/stamps.json" --linger 1 > "$out/played.json"
     after=$(ticks)
     memory=$(awk '/VmHWM/ {print $2}' "/proc/$node/status")
     end long
