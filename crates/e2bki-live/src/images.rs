@@ -93,7 +93,8 @@ impl Images {
 
     /// How they are doing, as diagnostics have it.
     pub fn values(&self) -> Vec<(String, String)> {
-        let counts = [("received", self.received), ("waiting", self.len() as u64), ("dropped: too many wait", self.dropped)];
+        let counts =
+            [("received", self.received), ("waiting", self.len() as u64), ("dropped: too many wait", self.dropped)];
         counts.map(|(key, count)| (format!("pictures: {key}"), count.to_string())).to_vec()
     }
 

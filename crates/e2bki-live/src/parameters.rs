@@ -141,15 +141,7 @@ impl Parameters {
 
 impl Default for Values {
     fn default() -> Self {
-        Self {
-            rate: 1.0,
-            tolerance: 0.02,
-            whole_every: 10.0,
-            window: 60.0,
-            layers_rate: 1.0,
-            wait: 0.5,
-            region: None,
-        }
+        Self { rate: 1.0, tolerance: 0.02, whole_every: 10.0, window: 60.0, layers_rate: 1.0, wait: 0.5, region: None }
     }
 }
 

@@ -94,10 +94,6 @@ impl Scan {
 impl Points {
     /// Lent to the mapper.
     pub fn frame(&self) -> Frame<'_> {
-        Frame {
-            points: &self.points,
-            semantics: self.semantics.borrow(),
-            world_from_sensor: self.world_from_sensor,
-        }
+        Frame { points: &self.points, semantics: self.semantics.borrow(), world_from_sensor: self.world_from_sensor }
     }
 }

@@ -15,9 +15,7 @@ mod tests {
         Clock, Command, Inputs, Kind, Left, LiveMap, MOST_BYTES, Node, Output, PoseSource, Request, Values,
     };
 
-    use crate::common::{
-        Kept, S, START, cloud, drive, eager, empty, nobody, options, recorded, states, tf,
-    };
+    use crate::common::{Kept, S, START, cloud, drive, eager, empty, nobody, options, recorded, states, tf};
 
     #[test]
     fn the_map_is_that_of_a_recording_of_the_same_messages() {

@@ -8,9 +8,7 @@ mod tests {
     use e2bki_bag::wire::{Reader, Wire};
     use e2bki_data::ClassTable;
     use e2bki_layers::{ClassCosts, Grid, LAYERS, Layers, Planner, Robot, Settings, UnknownClasses};
-    use e2bki_live::{
-        Clock, Inputs, MOST_BYTES, Node, Output, Planning, PlanningOptions, PoseSource, Value,
-    };
+    use e2bki_live::{Clock, Inputs, MOST_BYTES, Node, Output, Planning, PlanningOptions, PoseSource, Value};
 
     use crate::common::{CLASSES, Kept, drive, eager, empty, nobody, options};
 

@@ -85,12 +85,7 @@ impl ImageLook<'_> {
     }
 
     /// The points of which the network says something by its values at their places, and what it says. The rest is counted.
-    pub fn lift(
-        &self,
-        grid: Grid,
-        points: &[[f32; 3]],
-        counts: &mut ReadCounts,
-    ) -> (Vec<[f32; 3]>, OwnedSemantics) {
+    pub fn lift(&self, grid: Grid, points: &[[f32; 3]], counts: &mut ReadCounts) -> (Vec<[f32; 3]>, OwnedSemantics) {
         let (places, outside, hidden) = places(points, self.camera, self.occlusion_window);
         counts.outside_image += outside;
         counts.occluded += hidden;

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::cloud::{self, Cloud};
 use super::fold::Fold;
-use super::lift::{self, Meaning};
 use super::frame::{LoadedFrame, OwnedSemantics, ReadCounts};
+use super::lift::{self, Meaning};
 use super::open::Dataset;
 use super::options::{ImageSemantics, ValueKind};
 use super::source::{Source, no_shape};
@@ -129,8 +129,7 @@ impl Dataset {
 
     /// Finds the points in the image, and leaves out those outside or hidden if the semantics come from there.
     fn project(&self, returns: &mut Returns, counts: &mut ReadCounts) -> Result<()> {
-        let (projected, outside, hidden) =
-            lift::places(&returns.points, self.camera()?, self.options.occlusion_window);
+        let (projected, outside, hidden) = lift::places(&returns.points, self.camera()?, self.options.occlusion_window);
         let seen: Vec<bool> = projected.iter().map(Option::is_some).collect();
         returns.projected = Some(projected);
         if self.semantics.needs_camera() || self.options.only_in_image {

@@ -16,9 +16,9 @@ pub use frame::{LoadedFrame, OwnedSemantics, ReadCounts};
 pub use image_labels::LabelledImage;
 pub use lift::ImageLook;
 pub use load::returns_of;
-pub use source::channel_meaning;
 pub use open::{Dataset, Skipped};
 pub use options::{GroundTruth, ImageSemantics, OpenOptions, SemanticsSource, ValueKind};
 pub use read_ahead::{ReadAhead, read_ahead};
+pub use source::channel_meaning;
 
 pub(crate) use cloud::CloudForm;

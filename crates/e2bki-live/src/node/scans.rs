@@ -48,7 +48,8 @@ impl Node<'_> {
         let begun = Instant::now();
         let (stamp, arrived) = (scan.stamp, scan.arrived);
         if !scan.is_labelled() && self.options.camera.is_none() {
-            let why = "the clouds have no field `label`, `class` or `semantic`, and there is no network (--semantics)".into();
+            let why =
+                "the clouds have no field `label`, `class` or `semantic`, and there is no network (--semantics)".into();
             return Err((Left::NoLabels, why));
         }
         let (pose, motion, world) = {

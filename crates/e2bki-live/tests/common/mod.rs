@@ -83,7 +83,15 @@ pub(crate) fn drive(scans: u64) -> Vec<(Kind, u64, Vec<u8>)> {
 
 /// Everything at once, and transforms are waited for.
 pub(crate) fn eager() -> Values {
-    Values { rate: f64::INFINITY, tolerance: 0.0, whole_every: 0.0, window: 20.0, layers_rate: 1e9, wait: 60.0, region: None }
+    Values {
+        rate: f64::INFINITY,
+        tolerance: 0.0,
+        whole_every: 0.0,
+        window: 20.0,
+        layers_rate: 1e9,
+        wait: 60.0,
+        region: None,
+    }
 }
 
 pub(crate) fn options() -> NodeOptions {
