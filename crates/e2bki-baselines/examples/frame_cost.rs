@@ -1,11 +1,13 @@
 //! What a full scan costs in time and memory, beside S-BKI in the same run.
 //!
-//!     cargo run --release -p e2bki-baselines --example frame_cost -- DATA [repeats] [threads] [demand]
+//!     cargo run --release -p e2bki-baselines --example frame_cost -- DATA [repeats] [threads] [demand | live | hash]
 //!
 //! DATA is a sequence of SemanticKITTI with `velodyne/`, `predictions/`, `poses.txt` and `calib.txt`. Scans are mapped one
 //! into the other (time), then each on new ground (memory); last a straight drive of seven soft classes (memory). With `demand`
-//! only the time without views, for a profiler.
+//! only the time without views, with `live` only that with views in every frame, for a profiler; with `hash` hashes of
+//! everything that views show after every scan: what makes a map faster must not change them.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
 use std::time::Instant;
 
@@ -222,6 +224,41 @@ fn queries(scans: &[Scan], (repeats, threads): (usize, usize), classes: &ClassSe
     Ok(1.0 / median(&mut times[1..]))
 }
 
+/// Hashes of primitives (states, probabilities, surfaces) and of voxels, after every scan with views in every frame, and after
+/// the last on demand.
+fn hashes(scans: &[Scan], threads: usize, classes: &ClassSet) -> Fallible<()> {
+    let mut live = Mapper::new(classes.clone(), config(Update::EveryFrame, threads))?;
+    let mut late = Mapper::new(classes.clone(), config(Update::OnDemand, threads))?;
+    for scan in scans {
+        let report = live.insert(&scan.frame(scan.pose))?;
+        late.insert(&scan.frame(scan.pose))?;
+        print!("{} voxels computed, {} kernel values: ", report.voxels_updated, report.kernel_values);
+        print_hashes(&live);
+    }
+    print!("on demand: ");
+    print_hashes(&late);
+    Ok(())
+}
+
+fn print_hashes(map: &Mapper) {
+    let mut state = DefaultHasher::new();
+    for primitive in map.primitives() {
+        state.write(format!("{:?}", primitive.state()).as_bytes());
+        primitive.probability().into_iter().chain(primitive.surface()).for_each(|v| state.write_u32(v.to_bits()));
+        [primitive.uncertainty(), primitive.reach()].into_iter().for_each(|v| state.write_u64(v.to_bits()));
+    }
+    let (mut voxels, mut count) = (DefaultHasher::new(), 0);
+    for voxel in map.live_voxels() {
+        let belief = voxel.belief;
+        voxel.center.into_iter().for_each(|v| voxels.write_u64(v.to_bits()));
+        voxels.write_usize(belief.label().unwrap_or(usize::MAX));
+        let values = [belief.evidence(), belief.confidence(), belief.uncertainty(), belief.semantic_uncertainty()];
+        values.into_iter().for_each(|v| voxels.write_u64(v.to_bits()));
+        count += 1;
+    }
+    println!("{} primitives {:016x}, {count} voxels {:016x}", map.len(), state.finish(), voxels.finish());
+}
+
 fn main() -> Fallible<()> {
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().ok_or("the folder of a sequence of SemanticKITTI is missing")?;
@@ -230,9 +267,12 @@ fn main() -> Fallible<()> {
     let (scans, how) = (scans_of(Path::new(&folder))?, (repeats, threads));
     let classes = ClassSet::from_names((0..19).map(|c| format!("class {c}")))?;
     println!("{} scans of {} points", scans.len(), scans.first().map_or(0, |scan| scan.points.len()));
-    if arguments.next().is_some_and(|only| only == "demand") {
-        time(&scans, Update::OnDemand, how, &classes)?;
-        return Ok(());
+    match arguments.next().as_deref() {
+        None => {}
+        Some("demand") => return time(&scans, Update::OnDemand, how, &classes).map(drop),
+        Some("live") => return time(&scans, Update::EveryFrame, how, &classes).map(drop),
+        Some("hash") => return hashes(&scans, threads, &classes),
+        Some(other) => return Err(format!("`{other}` is none of demand, live, hash").into()),
     }
     let yard = yardstick(&scans, how, &classes)?;
     println!("S-BKI {yard:.1} ms");

@@ -50,7 +50,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     outputs::check_files([&options.out, &options.json])?;
     let config = options.parameters.read()?;
-    let (semantics, network) = network::source(&options.semantics)?;
+    let (semantics, network) = network::source(&options.semantics, &options.data.runtime)?;
     let ids = options.frames.as_deref().map(range).transpose()?;
     let mut open = options.data.options(semantics, GroundTruth::Auto)?;
     open.network = network;

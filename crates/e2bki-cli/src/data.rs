@@ -7,6 +7,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki_data::{ClassTable, Dataset, GroundTruth, OpenOptions, SemanticsSource};
 
+use crate::network::RuntimeArguments;
+
 /// The dataset, the part of it to read, and how to read it.
 #[derive(Args, Clone)]
 pub(crate) struct DataArguments {
@@ -49,6 +51,8 @@ pub(crate) struct DataArguments {
     /// sensor that stands still [default: tf, else a topic]
     #[arg(long, value_name = "TOPIC|FILE")]
     poses: Option<String>,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArguments,
 }
 
 impl DataArguments {

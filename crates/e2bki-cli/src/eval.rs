@@ -56,7 +56,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         bail!("--max-range is {}; give metres above 0", options.max_range);
     }
     let map = maps::load(&options.map, None)?;
-    let (semantics, network) = network::source(options.semantics.as_deref().unwrap_or("ground-truth"))?;
+    let (semantics, network) =
+        network::source(options.semantics.as_deref().unwrap_or("ground-truth"), &options.data.runtime)?;
     let mut open = options.data.options(semantics, Truth::Auto)?;
     open.network = network;
     let dataset = Arc::new(options.data.open(&open)?);

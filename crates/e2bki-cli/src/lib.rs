@@ -163,8 +163,8 @@ fn execute(command: Command) -> u8 {
         Command::Eval(options) => eval::run(&options),
         Command::View(options) => view::run(&options),
         Command::Config(options) => config::run(&options),
-        Command::Bench(options) => bench::run(&options, network::source),
-        Command::Experiment(options) => experiment::run(&options, network::source),
+        Command::Bench(options) => bench::run(&options, network::any_source),
+        Command::Experiment(options) => experiment::run(&options, network::any_source),
         #[cfg(feature = "segment")]
         Command::Segment(options) => segment::run(&options),
         #[cfg(feature = "segment")]

@@ -1,10 +1,22 @@
 //! Networks that look at images, where this build can run them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clap::Args;
 use e2bki_data::SemanticsSource;
 use e2bki_lab::Network;
+
+/// What runs ONNX models.
+#[derive(Args, Clone, Default)]
+pub(crate) struct RuntimeArguments {
+    /// What runs ONNX models: ONNX Runtime, tract, or whichever is there, ONNX Runtime first
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = ["auto", "onnxruntime", "tract"])]
+    runtime: String,
+    /// Library of ONNX Runtime [default: ORT_DYLIB_PATH, else that of the PyPI package `onnxruntime` in the active environment]
+    #[arg(long, value_name = "FILE")]
+    onnx_runtime: Option<PathBuf>,
+}
 
 /// Whether a source of semantics is a network's file.
 fn is_network(text: &str) -> bool {
@@ -12,26 +24,44 @@ fn is_network(text: &str) -> bool {
 }
 
 /// A source of semantics: a network's file, or what [`SemanticsSource`] knows.
-pub(crate) fn source(text: &str) -> Result<(SemanticsSource, Option<Network>)> {
+pub(crate) fn source(text: &str, runtime: &RuntimeArguments) -> Result<(SemanticsSource, Option<Network>)> {
     if is_network(text) {
-        return Ok((SemanticsSource::Images, Some(open(text)?)));
+        return Ok((SemanticsSource::Images, Some(open(text, runtime)?)));
     }
     Ok((text.parse()?, None))
 }
 
+/// The same with whatever runtime there is.
+pub(crate) fn any_source(text: &str) -> Result<(SemanticsSource, Option<Network>)> {
+    source(text, &RuntimeArguments::default())
+}
+
+#[cfg(feature = "segment")]
+impl RuntimeArguments {
+    pub(crate) fn running(&self) -> Result<e2bki_segment::infer::Running> {
+        let name = if self.runtime.is_empty() { "auto" } else { &self.runtime };
+        let runtime = name.parse().map_err(|what| anyhow::anyhow!("--runtime: {what}"))?;
+        Ok(e2bki_segment::infer::Running { runtime, library: self.onnx_runtime.clone() })
+    }
+}
+
 /// Opens a network.
 #[cfg(feature = "segment")]
-pub(crate) fn open(path: &str) -> Result<Network> {
-    Ok(std::sync::Arc::new(e2bki_segment::infer::Segmenter::open(Path::new(path))?))
+pub(crate) fn open(path: &str, runtime: &RuntimeArguments) -> Result<Network> {
+    use e2bki_segment::infer::{Description, Segmenter};
+    let path = Path::new(path);
+    Ok(std::sync::Arc::new(Segmenter::open_with(path, Description::beside(path)?, &runtime.running()?)?))
 }
 
 /// Says that this build has no networks.
 #[cfg(not(feature = "segment"))]
-pub(crate) fn open(path: &str) -> Result<Network> {
+pub(crate) fn open(path: &str, runtime: &RuntimeArguments) -> Result<Network> {
     match path.parse::<SemanticsSource>() {
         Err(error) => Err(error.into()),
         Ok(_) => anyhow::bail!(
-            "{path}: networks are .onnx or .safetensors files, and need a build with `--features segment`"
+            "{path}: networks are .onnx or .safetensors files, and need a build with `--features segment` (--runtime {}{})",
+            runtime.runtime,
+            runtime.onnx_runtime.as_ref().map_or_else(String::new, |library| format!(", {}", library.display()))
         ),
     }
 }

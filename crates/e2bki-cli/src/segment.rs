@@ -9,6 +9,7 @@ use e2bki_data::{ClassTable, ImageSemantics, ValueKind, parse};
 use e2bki_segment::infer::{Description, Segmentation, Segmenter};
 use image::{GrayImage, Rgb, RgbImage};
 
+use crate::network::RuntimeArguments;
 use crate::{outputs, table};
 
 /// Run a segmentation network on images
@@ -50,6 +51,8 @@ pub(crate) struct Options {
     /// Write the numbers as JSON (- for standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    runtime: RuntimeArguments,
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -62,10 +65,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let Some(out) = &options.out else { return Ok(()) };
     let paths = images(&options.images)?;
-    let segmenter = match &options.description {
-        Some(path) => Segmenter::open_with(&options.model, Some(Description::open(path)?))?,
-        None => Segmenter::open(&options.model)?,
+    let description = match &options.description {
+        Some(path) => Some(Description::open(path)?),
+        None => Description::beside(&options.model)?,
     };
+    let segmenter = Segmenter::open_with(&options.model, description, &options.runtime.running()?)?;
     let colors = options.classes.as_deref().map(|name| colors(name, &segmenter)).transpose()?;
     std::fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     let bar = table::progress(paths.len(), "segmenting");
@@ -84,6 +88,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let [width, height] = segmenter.size();
     table::print_left(&[
         vec!["network".into(), options.model.display().to_string()],
+        vec!["run by".into(), segmenter.runtime()],
         vec!["input".into(), format!("{width} × {height}")],
         vec!["channels".into(), segmenter.channels().to_string()],
         vec!["images".into(), paths.len().to_string()],
@@ -92,7 +97,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     ])?;
     if let Some(path) = &options.json {
         let value = serde_json::json!({
-            "model": options.model, "size": [width, height], "channels": segmenter.channels(),
+            "model": options.model, "runtime": segmenter.runtime(), "size": [width, height], "channels": segmenter.channels(),
             "images": paths.len(), "ms_per_image": ms, "out": out,
         });
         table::write_json(path, &value)?;

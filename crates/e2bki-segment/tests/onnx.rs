@@ -5,8 +5,12 @@
 mod common;
 
 use common::formula_weights;
-use e2bki_segment::infer::{Description, Segmenter};
+use e2bki_segment::infer::{Description, Running, Runtime, Segmenter};
 use e2bki_segment::network::{Architecture, to_onnx};
+
+fn tract() -> Running {
+    Running { runtime: Runtime::Tract, library: None }
+}
 
 #[test]
 fn through_onnx_it_says_the_same() {
@@ -20,7 +24,7 @@ fn through_onnx_it_says_the_same() {
         let own = Segmenter::from_weights(weights.clone(), "formula").unwrap().segment(&picture).unwrap();
         let bytes = to_onnx(&weights, [width, height]).unwrap();
         let description = weights.metadata().description.clone();
-        let output = Segmenter::from_onnx(&bytes, description, "formula").unwrap().segment(&picture).unwrap();
+        let output = Segmenter::from_onnx(&bytes, description, "formula", &tract()).unwrap().segment(&picture).unwrap();
         for row in 0..height {
             for column in 0..width {
                 for (c, value) in output.grid.cell(column, row).iter().enumerate() {
@@ -39,7 +43,7 @@ fn a_real_network_s_stored_classes_are_found_again() {
     else {
         return;
     };
-    let segmenter = Segmenter::open_with(&model, None).unwrap();
+    let segmenter = Segmenter::open_with(&model, None, &tract()).unwrap();
     assert_eq!(segmenter.size(), [1408, 384]);
     let images = kitti360.join("data_2d_raw/2013_05_28_drive_0008_sync/image_00/data_rect");
     for frame in [3000, 3024] {
@@ -57,7 +61,7 @@ fn a_real_network_s_stored_classes_are_found_again() {
 
 fn refusal(bytes: &[u8], description: &str) -> String {
     let description = Description::from_toml(description).unwrap();
-    Segmenter::from_onnx(bytes, description, "net.onnx").unwrap_err().to_string()
+    Segmenter::from_onnx(bytes, description, "net.onnx", &tract()).unwrap_err().to_string()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a map holds, and what is derived from it when somebody looks.
 
 use crate::classes::ClassSet;
-use crate::config::{Config, Posterior};
+use crate::config::{Config, Posterior, Reach};
 use crate::free::FreeSpace;
 use crate::map::{ChangeLog, PrimitiveSet, Recipe};
 use crate::view::{LiveGrid, LiveView, Terms, Work};
@@ -32,6 +32,8 @@ impl Contents {
     pub(crate) fn new(classes: &ClassSet, terms: Terms, config: &Config) -> Self {
         let live = (config.views.live_voxels && config.views.posterior == Posterior::Refined)
             .then(|| LiveGrid::new(config.views.resolution, terms, config.kernel.distance))
+            // Kernels that follow surfaces change with every frame that comes near, and are cheap to compute.
+            .map(|grid| grid.remembering(config.kernel.reach == Reach::Uniform))
             .map(|grid| LiveView::new(grid, config.views.update));
         let set = PrimitiveSet::new(classes.len(), Recipe::solid(config)).of_cubes(config.cubes_of_sum());
         Self { set, log: ChangeLog::default(), live, free: config.free_space.enabled.then(FreeSpace::default) }

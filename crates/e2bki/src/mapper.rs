@@ -266,8 +266,8 @@ impl Mapper {
         self.take_outside(low, high).len()
     }
 
-    /// Whether the voxel view remembers kernel values from frame to frame, as it does unless told otherwise: faster, for
-    /// some 200 bytes per primitive near the robot. No result depends on it.
+    /// Whether the voxel view remembers kernel values from frame to frame, for some 200 bytes per primitive near the robot.
+    /// It does where kernels do not follow surfaces (`kernel.reach = "uniform"`), which is faster; no result depends on it.
     pub fn remember_kernels(&mut self, remember: bool) {
         if let Some(live) = &mut self.contents.get_mut().live {
             live.remember_kernels(remember);

@@ -12,7 +12,7 @@ use e2bki_data::{Dataset, GroundTruth, SemanticsSource};
 use serde_json::json;
 
 use crate::data::DataArguments;
-use crate::{outputs, table};
+use crate::{network, outputs, table};
 use facts::Facts;
 
 /// Inspect one frame of a dataset: what was found, and what looks wrong
@@ -76,12 +76,13 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
 /// Opens with the semantics asked for, and the dataset's own labels beside them. Where these cannot be used, without
 /// them, and with the reason.
 fn open(options: &Options) -> Result<(Dataset, Option<String>)> {
-    let semantics = match &options.semantics {
-        Some(semantics) => semantics.parse()?,
-        None => SemanticsSource::Nothing,
+    let (semantics, network) = match &options.semantics {
+        Some(semantics) => network::source(semantics, &options.data.runtime)?,
+        None => (SemanticsSource::Nothing, None),
     };
     let with = |truth, still: bool| {
         let mut open = options.data.options(semantics.clone(), truth)?;
+        open.network.clone_from(&network);
         if still {
             open.poses.get_or_insert_with(|| "none".into());
         }

@@ -136,7 +136,7 @@ impl Options {
         if let Some(drive) = Source::simulated(&self.data.dir.to_string_lossy(), &self.semantics)? {
             return Ok(drive);
         }
-        let (semantics, network) = network::source(&self.semantics)?;
+        let (semantics, network) = network::source(&self.semantics, &self.data.runtime)?;
         let mut open = self.data.options(semantics, GroundTruth::Off)?;
         open.pictures = self.pictures;
         open.network = network;

@@ -35,7 +35,7 @@ fn mistakes_end_with_code_two_and_a_way_out() {
         (vec!["map", "."], "Looked for"),
         (vec!["map", ".", "--frames", "7..3"], "is empty"),
         // Builds that can run such models look for the file.
-        (vec!["map", ".", "--semantics", "net.onnx"], if cfg!(feature = "onnx") { "net.onnx" } else { "ONNX" }),
+        (vec!["map", ".", "--semantics", "net.onnx"], if cfg!(feature = "onnxruntime") { "net.onnx" } else { "ONNX" }),
         (vec!["map", ".", "--semantics", "tarot"], "ground-truth"),
         (vec!["map", ".", "--format", "tarball"], "known: rellis3d"),
         (vec!["map", ".", "--classes", "no-such-table"], "urban11"),

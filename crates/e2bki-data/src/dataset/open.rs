@@ -74,6 +74,11 @@ impl Dataset {
             }
         };
         let mut semantics = source::semantics(options, &layout, &table)?;
+        if let (Source::Images(network, ..), Some(runtime)) =
+            (&semantics, options.network.as_ref().and_then(|n| n.runtime()))
+        {
+            layout.notes.push(format!("{} is run by {runtime}", network.name()));
+        }
         let mut truth = source::truth(options.ground_truth, &layout, &table)?;
         let known = |i: usize| !options.only_with_truth || truth.as_ref().is_some_and(|truth| truth.has(i));
         let keep: Vec<bool> = (0..layout.entries.len()).map(|i| semantics.has(i) && known(i)).collect();

@@ -60,6 +60,10 @@ pub trait ImageSemantics: Send + Sync + std::fmt::Debug {
     fn kind(&self) -> ValueKind;
     /// Meaning of its channels, if known: a space of label ids, or `classes`.
     fn ids(&self) -> Option<&str>;
+    /// What runs it, where that can be one thing or another.
+    fn runtime(&self) -> Option<String> {
+        None
+    }
     /// Semantics of an image as cells that cover it, or the reason for failure.
     fn look(&self, image: &image::RgbImage) -> Result<Grid, String>;
 }

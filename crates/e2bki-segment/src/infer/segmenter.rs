@@ -10,6 +10,7 @@ use image::RgbImage;
 use rayon::prelude::*;
 
 use super::description::{Description, Layout};
+use super::runtime::Running;
 use super::{decode, preprocess};
 use crate::error::{Error, Result};
 use crate::network::{InferenceNetwork, Tensor, Weights};
@@ -28,7 +29,7 @@ pub struct Segmenter {
 #[derive(Debug)]
 enum Backend {
     Own(Box<InferenceNetwork>),
-    #[cfg(feature = "onnx")]
+    #[cfg(any(feature = "onnx", feature = "onnxruntime"))]
     Onnx(super::onnx::Model),
 }
 
@@ -81,11 +82,11 @@ impl Segmenter {
     /// Opens weights of our own network (`.safetensors`), which carry their description, or an ONNX model. A description
     /// beside the file takes precedence; an ONNX model without one gets the default description.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_with(path, Description::beside(path)?)
+        Self::open_with(path, Description::beside(path)?, &Running::default())
     }
 
-    /// Opens a network with the given description.
-    pub fn open_with(path: &Path, description: Option<Description>) -> Result<Self> {
+    /// Opens a network with the given description; an ONNX model is run as asked.
+    pub fn open_with(path: &Path, description: Option<Description>, running: &Running) -> Result<Self> {
         let name = path.display().to_string();
         if path.extension().is_some_and(|e| e == "safetensors") {
             let mut weights = Weights::open(path)?;
@@ -94,12 +95,16 @@ impl Segmenter {
             }
             return Self::from_weights(weights, &name);
         }
-        #[cfg(feature = "onnx")]
-        return Self::from_onnx(&super::onnx::read(path)?, description.unwrap_or_default(), &name);
-        #[cfg(not(feature = "onnx"))]
+        #[cfg(any(feature = "onnx", feature = "onnxruntime"))]
+        return Self::from_onnx(&super::onnx::read(path)?, description.unwrap_or_default(), &name, running);
+        #[cfg(not(any(feature = "onnx", feature = "onnxruntime")))]
         Err(Error::model(
             name,
-            "this build runs only our own networks (.safetensors); build with `--features onnx` for ONNX models",
+            format!(
+                "this build runs only our own networks (.safetensors), not ONNX models by any runtime ({:?}); build with `--features \
+                 onnx`, or `--features onnxruntime` if ONNX Runtime is installed",
+                running.runtime
+            ),
         ))
     }
 
@@ -118,9 +123,9 @@ impl Segmenter {
     }
 
     /// A model from the bytes of an ONNX file; `name` is for messages.
-    #[cfg(feature = "onnx")]
-    pub fn from_onnx(bytes: &[u8], description: Description, name: &str) -> Result<Self> {
-        let model = super::onnx::Model::new(bytes, &description, name)?;
+    #[cfg(any(feature = "onnx", feature = "onnxruntime"))]
+    pub fn from_onnx(bytes: &[u8], description: Description, name: &str, running: &Running) -> Result<Self> {
+        let model = super::onnx::Model::new(bytes, &description, name, running)?;
         let (size, channels) = (model.size(), model.channels());
         Ok(Self { name: name.into(), engine: Backend::Onnx(model), description, size, channels })
     }
@@ -128,6 +133,15 @@ impl Segmenter {
     /// Width and height of its input.
     pub fn size(&self) -> [usize; 2] {
         self.size
+    }
+
+    /// What runs it: our own code, tract, or a library of ONNX Runtime.
+    pub fn runtime(&self) -> String {
+        match &self.engine {
+            Backend::Own(_) => "our own code".into(),
+            #[cfg(any(feature = "onnx", feature = "onnxruntime"))]
+            Backend::Onnx(model) => model.runtime(),
+        }
     }
 
     /// Its description.
@@ -145,7 +159,7 @@ impl Segmenter {
                 let shape = [out.channels, out.height, out.width];
                 (out.values, shape)
             }
-            #[cfg(feature = "onnx")]
+            #[cfg(any(feature = "onnx", feature = "onnxruntime"))]
             Backend::Onnx(model) => model.run(&input)?,
         };
         let grid = decode::grid(&values, shape, self.description.input.layout, &self.description.output);
@@ -168,6 +182,11 @@ impl ImageSemantics for Segmenter {
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn runtime(&self) -> Option<String> {
+        let own = matches!(self.engine, Backend::Own(_));
+        (!own).then(|| Segmenter::runtime(self))
     }
 
     fn look(&self, image: &RgbImage) -> std::result::Result<Grid, String> {

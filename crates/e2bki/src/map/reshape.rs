@@ -8,12 +8,15 @@ use super::pools::Member;
 use super::seen::Seen;
 use super::set::{PrimitiveSet, extent_of};
 use super::slots::Core;
-use super::surfaces::BlockSurfaces;
+use super::surfaces::{BlockSurfaces, Renewed};
 use crate::keys::BlockKey;
-use crate::threads::in_threads;
+use crate::threads::{both, in_threads};
 
 /// Looks for which what was derived of a chunk is kept, if none of its primitives changed: it can be derived again.
 const KEPT_LOOKS: u32 = 1;
+
+/// Primitives whose new kernels are worth a second thread to put in their places.
+const MANY: usize = 1 << 11;
 
 /// What changes in a block: primitives with a new kernel, and where views are out of date because of them.
 struct Change {
@@ -58,20 +61,42 @@ impl PrimitiveSet {
         let changes: Vec<Change> = changes.into_iter().flatten().collect();
         self.surfaces.keep(&surfaces);
         self.make_room(&changes, threads);
-        for Change { block, reshaped, probability, small, large } in changes {
-            let mut rows = probability.chunks_exact(self.classes().max(1));
-            for reshaped in &reshaped {
-                self.give(reshaped, if reshaped.judged { rows.next() } else { None });
-            }
-            self.blocks.renew(block, reshaped.iter().map(|reshaped| (reshaped.position, reshaped.near)));
+        self.give(&changes, threads);
+        for Change { block, small, large, .. } in changes {
             stale.boxes.extend(small);
             stale.supports.extend(large);
             stale.reshaped.push((block, small));
         }
-        if self.defers() {
-            let looks = self.looks;
-            self.slots.chunks_mut().iter_mut().for_each(|chunk| chunk.forget(|at| looks.wrapping_sub(at) > KEPT_LOOKS));
-        }
+    }
+
+    /// Gives primitives what is new of them, and the index what it needs to know of that: neither looks at the other.
+    fn give(&mut self, changes: &[Change], threads: usize) {
+        let (classes, looks, defers) = (self.classes().max(1), self.looks, self.defers());
+        let Self { slots, blocks, large, small_reach, .. } = self;
+        let primitives = || {
+            for Change { reshaped, probability, .. } in changes {
+                let mut rows = probability.chunks_exact(classes);
+                for Reshaped { near, seen, judged, .. } in reshaped {
+                    slots.give(near.slot, seen, if *judged { rows.next() } else { None }, looks);
+                }
+            }
+            if defers {
+                let chunks = slots.chunks_mut().iter_mut();
+                chunks.for_each(|chunk| chunk.forget(|at| looks.wrapping_sub(at) > KEPT_LOOKS));
+            }
+        };
+        let index = || {
+            for Change { block, reshaped, .. } in changes {
+                for Reshaped { near, seen, was, .. } in reshaped {
+                    large.remove(near.slot, seen.mean, *was);
+                    large.insert(near.slot, seen.mean, seen.form.half_box);
+                    *small_reach = small_reach.max(near.extent);
+                }
+                blocks.renew(*block, reshaped.iter().map(|reshaped| (reshaped.position, reshaped.near)));
+            }
+        };
+        let many = changes.iter().map(|change| change.reshaped.len()).sum::<usize>() > MANY;
+        both(if many { threads } else { 1 }, primitives, index);
     }
 
     /// The primitives of a block.
@@ -83,35 +108,34 @@ impl PrimitiveSet {
     /// The primitives of a block whose kernel differs from what it was.
     fn change(&self, surfaces: &BlockSurfaces, (log_evidence, opinion): &mut Buffers) -> Option<Change> {
         let (mut reshaped, mut probability, mut stale) = (Vec::new(), Vec::new(), StaleOfOne::default());
-        for (near, position) in self.blocks.get(surfaces.block)?.near.iter().zip(0..) {
-            let changed = self.head(near.slot).changed();
-            let surface = surfaces.at(near.local, near.label);
-            if !changed && surface.is_none() {
-                continue;
-            }
+        let records = &self.blocks.get(surfaces.block)?.near;
+        for (near, position) in records.iter().zip(0..) {
             let (chunk, i) = self.slots.chunk_of(near.slot);
-            let core = chunk.core(i);
-            let before = self.surfaces.at(core.mean, near.label);
-            let surface = surface.unwrap_or(before);
-            if !changed && surface == before {
+            let (changed, renewed) = (chunk.heads[i].changed(), surfaces.at(near.local, near.label));
+            if !changed && renewed.is_none_or(|Renewed { before, now }| before == now) {
                 continue;
             }
-            let known = chunk.seen.get().filter(|_| !changed).map(|seen| *seen.get(i));
-            let mut seen = match known {
-                Some(known) => Seen {
-                    form: self.recipe.form_on(&Core { uncertainty: known.uncertainty, ..core }, surface),
-                    ..known
-                },
-                None => self.deriving_on(|_: &Core| surface).one(chunk, i, log_evidence, opinion),
+            let core = chunk.core(i);
+            let surface = renewed.map_or_else(|| self.surfaces.at(core.mean, near.label), |renewed| renewed.now);
+            let known = chunk.seen.get().filter(|_| !changed).map(|seen| seen.get(i));
+            let (old, mut seen) = match known {
+                Some(known) => {
+                    let form = self.recipe.form_on(&Core { uncertainty: known.uncertainty, ..core }, surface);
+                    (Support::of(known), Seen { form, ..*known })
+                }
+                None => {
+                    probability.reserve(if probability.is_empty() { records.len() * self.classes() } else { 0 });
+                    let seen = self.deriving_on(|_: &Core| surface).of_core(core, chunk, i, log_evidence, opinion);
+                    probability.extend_from_slice(opinion);
+                    (self.support_of(near.slot), seen)
+                }
             };
             seen.version = self.stamp;
-            if known.is_none() {
-                probability.extend_from_slice(opinion);
-            }
-            let (old, new) = (self.support_of(near.slot), Support::of(&seen));
+            let new = Support::of(&seen);
             stale = stale.and(old).and(new);
             let was = old.map_or([0.0; 3], |old| old.form.half_box);
             let near = Near { extent: extent_of(new.as_ref()), label: seen.label, ..*near };
+            reshaped.reserve(if reshaped.is_empty() { records.len() } else { 0 });
             reshaped.push(Reshaped { position, near, seen, was, judged: known.is_none() });
         }
         let StaleOfOne { small, large } = stale;
@@ -137,14 +161,5 @@ impl PrimitiveSet {
         for (number, seen) in numbers.into_iter().zip(made) {
             self.slots.chunks_mut()[number as usize].seen = seen.into();
         }
-    }
-
-    /// Gives a primitive what is new of it.
-    fn give(&mut self, reshaped: &Reshaped, probability: Option<&[f32]>) {
-        let Reshaped { near, seen, was, .. } = reshaped;
-        self.slots.give(near.slot, seen, probability, self.looks);
-        self.large.remove(near.slot, seen.mean, *was);
-        self.large.insert(near.slot, seen.mean, seen.form.half_box);
-        self.small_reach = self.small_reach.max(near.extent);
     }
 }

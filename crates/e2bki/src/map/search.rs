@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::aabb::{Stale, StaleOfOne, Support};
+use super::aabb::{Aabb, Stale, StaleOfOne, Support};
 use super::blocks::blocks_between;
 use super::order::Rank;
 use super::set::PrimitiveSet;
@@ -55,11 +55,20 @@ impl PrimitiveSet {
     }
 
     /// Primitives whose support meets a box, as (order, slot) in the order of summation: all that a posterior in it
-    /// depends on.
-    pub(crate) fn supports_in(&self, low: [f64; 3], high: [f64; 3], found: &mut Vec<(u64, u32)>) {
+    /// depends on. Returns the classes that are plausible for any of them.
+    pub(crate) fn supports_in(&self, low: [f64; 3], high: [f64; 3], found: &mut Vec<(u64, u32)>) -> u64 {
         found.clear();
-        self.each_support_in(low, high, |slot| found.push((self.seen(slot).order, slot)));
+        let mut plausible = 0;
+        self.each_support_in(low, high, |slot| {
+            let seen = self.seen(slot);
+            // Tighter than the short record: a flat support reaches less far across than along.
+            if Aabb::around(seen.mean, seen.form.half_box).meets(low, high) {
+                found.push((seen.order, slot));
+                plausible |= seen.plausible;
+            }
+        });
         found.sort_unstable();
+        plausible
     }
 
     /// Whether the kernel of any primitive may reach into a box.

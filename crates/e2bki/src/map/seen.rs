@@ -105,10 +105,21 @@ pub(super) struct Deriving<'a, S> {
 impl<S: Fn(&Core) -> Surface> Deriving<'_, S> {
     /// Derives what views read of a primitive. `log_evidence` is a buffer, and `probability` becomes the opinion.
     pub(super) fn one(&self, chunk: &Chunk, i: usize, log_evidence: &mut Vec<i64>, probability: &mut Vec<f32>) -> Seen {
+        self.of_core(chunk.core(i), chunk, i, log_evidence, probability)
+    }
+
+    /// The same of one that is unpacked.
+    pub(super) fn of_core(
+        &self,
+        mut core: Core,
+        chunk: &Chunk,
+        i: usize,
+        log_evidence: &mut Vec<i64>,
+        probability: &mut Vec<f32>,
+    ) -> Seen {
         log_evidence.resize(self.classes, 0);
         probability.resize(self.classes, 0.0);
         chunk.log_evidence(i, log_evidence);
-        let mut core = chunk.core(i);
         let surface = (self.surface)(&core);
         core.judge(log_evidence, self.recipe.correlation, probability);
         let form = self.recipe.form_on(&core, surface);

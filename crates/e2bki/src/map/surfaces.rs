@@ -23,10 +23,17 @@ const UNSURE_M2: f64 = 0.05 * 0.05;
 /// Shape of a surface: its covariance divided by the largest variance, as xx, yy, zz, xy, xz, yz.
 pub(crate) type Surface = [f32; 6];
 
-/// Surfaces that may differ from what they were, in a block, by eighth and class.
+/// A surface as it was and as it is.
+#[derive(Clone, Copy)]
+pub(super) struct Renewed {
+    pub(super) before: Surface,
+    pub(super) now: Surface,
+}
+
+/// Surfaces that differ from what they were, in a block, by eighth and class.
 pub(super) struct BlockSurfaces {
     pub(super) block: BlockKey,
-    surfaces: Vec<(u16, u16, Surface)>,
+    surfaces: Vec<(u16, u16, Renewed)>,
 }
 
 impl BlockSurfaces {
@@ -35,10 +42,10 @@ impl BlockSurfaces {
         Self { block, surfaces: Vec::new() }
     }
 
-    /// The surface of a class at a place in the block, if it may differ.
-    pub(super) fn at(&self, local: [f32; 3], label: u16) -> Option<Surface> {
+    /// The surface of a class at a place in the block, if it differs.
+    pub(super) fn at(&self, local: [f32; 3], label: u16) -> Option<Renewed> {
         let eighth = eighth_of(local);
-        self.surfaces.iter().find(|(e, l, _)| (*e, *l) == (eighth, label)).map(|(.., surface)| *surface)
+        self.surfaces.iter().find(|(e, l, _)| (*e, *l) == (eighth, label)).map(|(.., renewed)| *renewed)
     }
 }
 
@@ -49,7 +56,7 @@ pub(crate) struct Surfaces {
 }
 
 impl Surfaces {
-    /// Takes note of what blocks hold now; returns, block by block, the surfaces that may differ because of it.
+    /// Takes note of what blocks hold now; returns, block by block, the surfaces that differ because of it.
     pub(super) fn update<M: Iterator<Item = Member>>(
         &mut self,
         blocks: impl Iterator<Item = BlockKey>,
@@ -72,7 +79,7 @@ impl Surfaces {
         let near: Vec<ChunkKey> = near.into_iter().filter(|key| self.chunks.contains_key(key)).collect();
         let each = in_threads(&near, threads, 16, Hood::default, |hood, key| {
             hood.gather(*key, &self.chunks);
-            hood.surfaces(*key)
+            self.chunks.get(key).map_or_else(Vec::new, |chunk| hood.surfaces(*key, chunk))
         });
         let mut all: Vec<BlockSurfaces> = each.into_iter().flatten().collect();
         all.sort_unstable_by_key(|surfaces| surfaces.block);
@@ -104,9 +111,9 @@ impl Surfaces {
         for BlockSurfaces { block, surfaces } in surfaces {
             let (key, number) = chunk_of(*block);
             let Some(chunk) = self.chunks.get_mut(&key) else { continue };
-            for (eighth, label, surface) in surfaces {
+            for (eighth, label, renewed) in surfaces {
                 if let Some(pool) = chunk.find(number, *eighth, *label) {
-                    chunk.pools[pool].surface = *surface;
+                    chunk.pools[pool].surface = renewed.now;
                 }
             }
         }
@@ -140,13 +147,15 @@ type Moments = [f64; 10];
 /// A pool as a neighbourhood reads it: with moments about the middle of the chunk.
 struct Gathered {
     at: u32,
+    /// Its number in the chunk that it is from.
+    number: u32,
     label: u16,
     changed: bool,
     moments: Moments,
 }
 
 impl Gathered {
-    fn new(pool: &Pool, corner: [f64; 3], at: usize, changed: bool) -> Self {
+    fn new(pool: &Pool, corner: [f64; 3], [at, number]: [usize; 2], changed: bool) -> Self {
         let w = f64::from(pool.weight);
         let m: [f64; 3] = std::array::from_fn(|i| corner[i] + f64::from(pool.mean[i]));
         let c = pool.covariance.map(f64::from);
@@ -160,7 +169,7 @@ impl Gathered {
         ];
         let [xx, yy, zz, xy, xz, yz] = second.map(|v| w * v);
         let moments = [w, w * m[0], w * m[1], w * m[2], xx, yy, zz, xy, xz, yz];
-        Self { at: at as u32, label: pool.label, changed, moments }
+        Self { at: at as u32, number: number as u32, label: pool.label, changed, moments }
     }
 }
 
@@ -228,7 +237,7 @@ impl Hood {
             if self.first[at] == NONE {
                 self.first[at] = self.pools.len() as u32;
             }
-            self.pools.push(Gathered::new(pool, corner, at, changed));
+            self.pools.push(Gathered::new(pool, corner, [at, i], changed));
             if changed {
                 for (way, _) in &self.around {
                     if let Some(near) = self.near_change.get_mut(at.wrapping_add_signed(*way)) {
@@ -239,8 +248,8 @@ impl Hood {
         }
     }
 
-    /// Surfaces of the chunk that may differ.
-    fn surfaces(&self, key: ChunkKey) -> Vec<BlockSurfaces> {
+    /// Surfaces of the chunk that differ from what its pools keep.
+    fn surfaces(&self, key: ChunkKey, chunk: &Chunk) -> Vec<BlockSurfaces> {
         let mut found: Vec<BlockSurfaces> = Vec::new();
         for own in &self.pools {
             let at = own.at as usize;
@@ -249,13 +258,18 @@ impl Hood {
             if !inside || !self.near_change[at] || own.moments[0] <= 0.0 {
                 continue;
             }
-            let Some(surface) = self.surface(at, own.label) else { continue };
+            let Some(now) = self.surface(at, own.label) else { continue };
+            let before = chunk.pools[own.number as usize].surface;
+            if before.map(f32::to_bits) == now.map(f32::to_bits) {
+                continue;
+            }
+            let renewed = Renewed { before, now };
             let [x, y, z] = cell.map(|v| v as u16 - 1);
             let block = block_in(key, x / 2 + 8 * (y / 2 + 8 * (z / 2)));
             let eighth = x % 2 + 2 * (y % 2) + 4 * (z % 2);
             match found.last_mut().filter(|last| last.block == block) {
-                Some(last) => last.surfaces.push((eighth, own.label, surface)),
-                None => found.push(BlockSurfaces { block, surfaces: vec![(eighth, own.label, surface)] }),
+                Some(last) => last.surfaces.push((eighth, own.label, renewed)),
+                None => found.push(BlockSurfaces { block, surfaces: vec![(eighth, own.label, renewed)] }),
             }
         }
         found

@@ -106,31 +106,32 @@ impl Scratch {
 
     /// Sums of the classes that can be the most likely one, at the masked voxels of a block. What is `known` of an
     /// earlier evaluation is not computed again, and the kernel values of all voxels of the block are left in
-    /// `memory`: the next frame may ask about others.
+    /// `memory`: the next frame may ask about others. Without a memory only the masked voxels are looked at.
     pub(crate) fn labels(
         &mut self,
         set: &PrimitiveSet,
         terms: Terms,
         distance: Distance,
         voxels: BlockVoxels<'_>,
-        known: &KernelMemory,
+        known: Option<&KernelMemory>,
     ) {
-        let mut voxels = voxels.whole_block();
-        self.find(set, &voxels);
+        let mut voxels = if known.is_some() { voxels.whole_block() } else { voxels };
+        let mut plausible = self.find(set, &voxels);
         if set.some_gone() {
             self.found.retain(|(_, slot)| !set.head(*slot).gone());
+            plausible = self.found.iter().fold(0, |bits, (_, slot)| bits | set.seen(*slot).plausible);
         }
-        let plausible = self.found.iter().fold(0, |bits, (_, slot)| bits | set.seen(*slot).plausible);
         self.classes.clear();
         self.classes
             .extend((0..terms.classes as u16).filter(|class| terms.classes > 64 || plausible >> class & 1 == 1));
-        self.evaluate(set, distance, &mut voxels, Kernels::Remembered(known));
+        let kernels = known.map_or(Kernels::Computed, Kernels::Remembered);
+        self.evaluate(set, distance, &mut voxels, kernels);
     }
 
-    /// Finds the primitives whose kernels may reach the places.
-    fn find(&mut self, set: &PrimitiveSet, places: &impl Places) {
+    /// Finds the primitives whose kernels may reach the places; returns the classes that are plausible for any of them.
+    fn find(&mut self, set: &PrimitiveSet, places: &impl Places) -> u64 {
         let (low, high) = places.bounds();
-        set.supports_in(low, high, &mut self.found);
+        set.supports_in(low, high, &mut self.found)
     }
 
     /// Adds the kernel of every primitive found, at every place it reaches, to sums that start from zero.
@@ -168,9 +169,9 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
         share.resize(stride, 0.0);
         for (i, (order, slot)) in found.iter().enumerate() {
             // Asks for the memory of a primitive to come while this one is worked on.
-            if let Some((_, next)) = found.get(i + 2) {
+            if let Some((_, next)) = found.get(i + 4) {
                 let seen = self.set.seen(*next);
-                prefetch((seen.mean[0], seen.form.half_box[0], self.set.probability(*next).first()));
+                prefetch((seen.mean[0], seen.form.half_box[0], seen.version, self.set.probability(*next).first()));
             }
             let seen = self.set.seen(*slot);
             let (probability, votes) = (self.set.probability(*slot), seen.votes);

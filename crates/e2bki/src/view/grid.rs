@@ -85,6 +85,11 @@ impl LiveGrid {
         Self { lattice, terms, distance, blocks, len: 0, update: 0, remembering, remembers: true }
     }
 
+    /// Remembers kernel values, or not.
+    pub(crate) fn remembering(self, remembers: bool) -> Self {
+        Self { remembers, ..self }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -109,7 +114,8 @@ impl LiveGrid {
             .zip(old)
             .map_init(<(Scratch, _)>::default, |(scratch, voxels), ((block, mask), mut packed)| {
                 let places = BlockVoxels::new(&self.lattice, *block, mask, self.distance);
-                scratch.labels(set, self.terms, self.distance, places, &packed.memory);
+                let known = self.remembers.then_some(&packed.memory);
+                scratch.labels(set, self.terms, self.distance, places, known);
                 packed.replace(mask, scratch, voxels);
                 packed.update = self.update;
                 if self.remembers {
@@ -234,12 +240,38 @@ impl Packed {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::Update;
+    use crate::config::{Reach, Update};
     use crate::{ClassSet, Config, Frame, Mapper, Pose, Result, Semantics};
 
     #[test]
+    fn voxels_are_the_same_with_and_without_remembered_kernels() -> Result<()> {
+        for reach in [Reach::Uniform, Reach::Surface] {
+            let config = Config::default().with(|c| (c.views.update, c.kernel.reach) = (Update::EveryFrame, reach));
+            let make = |remember: bool| -> Result<Mapper> {
+                let mut map = Mapper::new(ClassSet::from_names(["a", "b", "c"])?, config.clone())?;
+                map.remember_kernels(remember);
+                Ok(map)
+            };
+            let (mut with, mut without) = (make(true)?, make(false)?);
+            for frame in 0..6_i32 {
+                let value = |i: i32, k: i32| ((frame * 37 + i * 31 + k * 17) * 7919 % 1000) as f32 * 0.006;
+                let points: Vec<[f32; 3]> =
+                    (0..400).map(|i| [2.0 + value(i, 0), value(i, 1), 0.1 * value(i, 2)]).collect();
+                let labels: Vec<u32> = (0..400).map(|i| (i + frame as u32) % 3).collect();
+                let world_from_sensor = Pose::from_translation([f64::from(frame), 0.0, 0.0])?;
+                let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor };
+                with.insert(&frame)?;
+                without.insert(&frame)?;
+                assert!(with.live_voxel_count() > 100 && with.live_voxels().eq(without.live_voxels()), "{reach:?}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
     fn kernel_values_of_places_left_behind_are_forgotten() -> Result<()> {
-        let config = Config::default().with(|c| c.views.update = Update::EveryFrame);
+        let config =
+            Config::default().with(|c| (c.views.update, c.kernel.reach) = (Update::EveryFrame, Reach::Uniform));
         let mut map = Mapper::new(ClassSet::from_names(["a", "b"])?, config)?;
         let points: Vec<[f32; 3]> = (0..900).map(|i| [0.1 * (i % 30) as f32, 0.1 * (i / 30) as f32, -1.0]).collect();
         let labels: Vec<u32> = (0..900).map(|i| u32::from(i % 30 > 12)).collect();
