@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, RwLock};
 use std::time::Instant;
 
+use e2bki::free::BAND_M;
 use e2bki::submaps::{Submap, SubmapRule, Trust};
 use e2bki::{ClassSet, Mapper};
 use e2bki_store::{CostTable, ExportOptions, Format};
@@ -174,12 +175,16 @@ impl PyMap {
         Ok(PyBeliefs::new(Source::Full(beliefs), self.classes.clone()).timed(seconds))
     }
 
-    /// query_bev(points) -> Beliefs
+    /// query_bev(points, *, band=None) -> Beliefs
     ///
-    /// Beliefs at world positions x, y seen from above: points (N, 2), metres.
-    fn query_bev(&self, py: Python<'_>, points: &Bound<'_, PyAny>) -> Result<PyBeliefs> {
+    /// Beliefs at world positions x, y seen from above: points (N, 2), metres. Their state is that of the space over the
+    /// ground between the two heights of the band (0.5 and 1.75 m if not given).
+    #[pyo3(signature = (points, *, band = None))]
+    fn query_bev(&self, py: Python<'_>, points: &Bound<'_, PyAny>, band: Option<[f64; 2]>) -> Result<PyBeliefs> {
         let points = arrays::rows_f64::<2>(points, "points")?;
-        let beliefs = self.read(py, |map| map.birds_eye().map(|view| view.query(&points)))??;
+        let beliefs = self.read(py, |map| {
+            Ok::<_, e2bki::Error>(map.birds_eye()?.with_band(band.unwrap_or(BAND_M))?.query(&points))
+        })??;
         Ok(PyBeliefs::new(Source::Full(beliefs), self.classes.clone()))
     }
 
@@ -219,12 +224,17 @@ impl PyMap {
         PyVoxels::new(py, resolution, centers, Source::Best(beliefs), self.classes.clone())
     }
 
-    /// bev(*, resolution=None) -> Cells
+    /// bev(*, resolution=None, band=None) -> Cells
     ///
-    /// Bird's-eye cells of any side (metres; the configured one if not given) that hold evidence.
-    #[pyo3(signature = (*, resolution = None))]
-    fn bev(&self, py: Python<'_>, resolution: Option<f64>) -> Result<Py<PyCells>> {
-        let cells = self.read(py, |map| map.bev(resolution.unwrap_or(map.config().views.resolution)))??;
+    /// Bird's-eye cells of any side (metres; the configured one if not given) that hold evidence. Their state is that of the
+    /// space over the ground between the two heights of the band (0.5 and 1.75 m if not given).
+    #[pyo3(signature = (*, resolution = None, band = None))]
+    fn bev(&self, py: Python<'_>, resolution: Option<f64>, band: Option<[f64; 2]>) -> Result<Py<PyCells>> {
+        let cells = self.read(py, |map| {
+            map.birds_eye()?
+                .with_band(band.unwrap_or(BAND_M))?
+                .cells(resolution.unwrap_or(map.config().views.resolution))
+        })??;
         PyCells::of(py, cells, self.classes.clone())
     }
 

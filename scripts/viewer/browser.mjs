@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { OUT, PROGRAM, complaints, launch, look, open, ready, serve, target } from "./harness.mjs";
 
-const { MAP, OTHER, DRIVE, REPORT, PICTURES } = process.env;
+const { MAP, OTHER, TIMED, DRIVE, REPORT, PICTURES } = process.env;
 // Large voxels: there is no graphics card to draw many small ones.
 const SHOWN = ["--points", DRIVE, "--resolution", "0.5"];
 const browser = launch();
@@ -233,6 +233,42 @@ try {
     const all = json("info", MAP).primitives;
     assert.notEqual(all, old);
     assert.deepEqual(await shown(page), [all, all], "the new map and nothing of the old one");
+    await page.close();
+    await program.end();
+  });
+
+  await test("a map with times: what had been seen by then, what is gone, and when a place was seen", async () => {
+    const program = serve("view", TIMED, "--port", "0"), page = await whole(await program.url);
+    const { span, age, left } = await page.evaluate(() => {
+      const [map] = window.viewer.state.maps, tiles = [...map.loaded.primitives.values()];
+      const kinds = tiles.flatMap((tile) => Array.from({ length: tile.count }, (_, i) => [tile.kind[2 * i], tile.kind[2 * i + 1]]));
+      return { span: map.about.span, age: kinds.map(([, age]) => age / 65535), left: kinds.map(([kind]) => kind > 32767) };
+    });
+    // Three scans, a second apart.
+    assert.equal(span[1] - span[0], 2);
+    const there = (until) => age.filter((v, i) => !left[i] && Math.fround(v) <= Math.fround(until)).length;
+    assert.ok(there(0) > 0 && there(0) < there(0.5) && there(0.5) < there(1), `${[0, 0.5, 1].map(there)} at a time`);
+    for (const until of [0, 0.5]) {
+      await page.set("#time", until, "input");
+      await ready(page);
+      assert.equal((await shown(page))[0], there(until));
+      assert.match(await page.evaluate(() => document.getElementById("time-value").textContent), /^until /);
+    }
+    await picture(page, "viewer-timeline");
+    await page.set("#time", 1, "input");
+    await page.click("#gone");
+    await ready(page);
+    assert.equal((await shown(page))[0], age.length, "all of it, with what is gone");
+    await page.click("#gone");
+    await ready(page);
+    await page.clickAt(...(await target(page)));
+    await page.until(() => !document.getElementById("belief").hidden);
+    const said = await page.evaluate(() => ({ ...Object.fromEntries([...document.querySelectorAll("#answers dd")].map((dd) => [dd.dataset.key, dd.textContent])), at: window.viewer.state.answered }));
+    const { free_space: known } = json("query", TIMED, `--at=${said.at.join(",")}`).answers[0];
+    assert.deepEqual([said.state, said.existence], [known.state, known.existence.toFixed(3)]);
+    assert.equal(said.counts, `${known.hits}, ${known.passes}`);
+    assert.ok(known.last_seen >= span[0] && known.last_seen <= span[1] && said.seen.includes(", "), said.seen);
+    await picture(page, "viewer-seen");
     await page.close();
     await program.end();
   });

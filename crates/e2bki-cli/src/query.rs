@@ -13,7 +13,8 @@ use crate::{maps, outputs, table};
 #[command(after_help = "Examples:\n  e2bki query street.e2bki --at 1,2,0.5 --at 3,2,0.5\n  \
     e2bki query street.e2bki --points places.txt --csv beliefs.csv\n\n\
     A file of points has x y z on each line, separated by spaces or commas; lines that begin with # are skipped. Only the \
-    tiles that the answers depend on are read. A place that was never observed has no class.")]
+    tiles that the answers depend on are read. A place that was never observed has no class. Maps with free \
+    space also say whether a place is free, occupied or unknown, and when it was last seen.")]
 pub(crate) struct Options {
     /// Map file or folder
     map: PathBuf,
@@ -42,7 +43,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let beliefs = map.query(&places);
     let heading = "x,y,z,class,confidence,uncertainty,u_sem,u_spa,variance";
     let mut rows = vec![heading.split(',').map(String::from).collect::<Vec<_>>()];
-    for (place, belief) in places.iter().zip(beliefs.iter()) {
+    let free_space = map.free_space().is_some();
+    if free_space {
+        rows[0].extend(["state", "existence", "hits", "passes", "last_seen"].map(String::from));
+    }
+    for (i, (place, belief)) in places.iter().zip(beliefs.iter()).enumerate() {
         let mut row: Vec<String> = place.iter().map(ToString::to_string).collect();
         match belief.label() {
             None => row.extend(["unobserved", "", "1", "", "", ""].map(String::from)),
@@ -52,6 +57,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 let numbers = [belief.confidence(), belief.uncertainty(), sem, spa, belief.variance()];
                 row.extend(numbers.map(|v| format!("{v:.4}")));
             }
+        }
+        if free_space {
+            let (tally, seen) = (beliefs.tally(i), beliefs.seen(i));
+            row.push(beliefs.state(i).name().into());
+            row.push(beliefs.existence(i).map_or_else(String::new, |e| format!("{e:.4}")));
+            row.extend([tally.hits.to_string(), tally.passes.to_string()]);
+            row.push(seen.map_or_else(String::new, |seen| seen.last.to_string()));
         }
         rows.push(row);
     }
@@ -73,13 +85,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             .zip(beliefs.iter())
             .enumerate()
             .map(|(i, (place, belief))| {
-                serde_json::json!({
+                let mut answer = serde_json::json!({
                     "at": place, "observed": belief.observed(),
                     "class": belief.label().map(|label| &map.classes().names()[label]), "label": belief.label(),
                     "alpha": beliefs.alpha(i).collect::<Vec<_>>(), "confidence": belief.confidence(),
                     "u": belief.uncertainty(), "u_sem": belief.semantic_uncertainty(),
                     "u_spa": belief.spatial_uncertainty(), "variance": belief.variance(),
-                })
+                });
+                if free_space {
+                    answer["free_space"] = e2bki_view::free_space_at(&beliefs, i);
+                }
+                answer
             })
             .collect();
         table::write_json(path, &serde_json::json!({"map": options.map, "answers": answers}))?;

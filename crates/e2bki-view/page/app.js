@@ -4,7 +4,7 @@ import { connect } from "/connection.js";
 import { graphics } from "/context.js";
 import { sketch } from "/sketch.js";
 import { Cameras } from "/camera.js";
-import { $, css, element, number, showBeliefs } from "/panel.js";
+import { $, css, element, moment, number, showBeliefs } from "/panel.js";
 import { pick as pickFrom } from "/pick.js";
 import { counted, quantiles } from "/count.js";
 import { MapView, decode } from "/tiles.js";
@@ -216,7 +216,8 @@ $("threshold").oninput = (event) => { shared.threshold.value = Number(event.targ
 $("time").oninput = (event) => {
   shared.time.value = Number(event.target.value);
   state.maps.forEach((map) => map.until(shared.time.value));
-  $("time-value").textContent = shared.time.value >= 1 ? "all" : `first ${(100 * shared.time.value).toFixed(0)} %`;
+  const span = state.maps[0]?.about.span, share = shared.time.value;
+  $("time-value").textContent = share >= 1 ? "all" : span ? `until ${moment(span[0] + share * (span[1] - span[0]))}` : `first ${(100 * share).toFixed(0)} %`;
   changed();
 };
 /// Runs through the timeline; a second press stops.

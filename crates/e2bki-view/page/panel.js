@@ -18,6 +18,8 @@ export function visible(color) {
 export const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
 const grouped = new Intl.NumberFormat("en");
 export const number = (n) => grouped.format(n);
+/// A time in seconds: since 1970 if that is after 2001, of a drive otherwise.
+export const moment = (seconds) => (seconds > 1e9 ? new Date(1000 * seconds).toISOString().replace("T", " ").replace(/\..*/, "") : `${number(Math.floor(seconds))} s`);
 const digits = (v, n = 4) => (v === null || v === undefined ? "–" : v.toFixed(n));
 
 function bar(name, share, color) {
@@ -49,6 +51,13 @@ function belief(about, said, named) {
   fact("variance", digits(said.observed ? said.variance : null), "variance");
   fact("evidence Σk", digits(said.evidence, 3), "evidence");
   fact("strength S", digits(said.strength, 3), "strength");
+  const free = said.free_space;
+  if (free) {
+    fact("state", free.state, "state");
+    fact("existence", digits(free.existence, 3), "existence");
+    fact("frames that hit, saw through", `${number(free.hits)}, ${number(free.passes)}`, "counts");
+    if (free.last_seen !== null) fact("seen first, last", `${moment(free.first_seen)}, ${moment(free.last_seen)}`, "seen");
+  }
   box.append(facts);
   if (said.observed) {
     const all = said.alpha.map((alpha, i) => [alpha / said.strength, i]).sort((a, b) => b[0] - a[0]);

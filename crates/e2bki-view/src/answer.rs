@@ -25,7 +25,11 @@ pub fn answer(map: &Mapper, at: [f64; 3]) -> Value {
             })
         })
         .collect();
-    let mut said = belief(map.classes(), &map.query(&[at]), at);
+    let beliefs = map.query(&[at]);
+    let mut said = belief(map.classes(), &beliefs, at);
+    if map.free_space().is_some() {
+        said["free_space"] = free_space_at(&beliefs, 0);
+    }
     said["involved"] = count.into();
     said["primitives"] = listed.into();
     said
@@ -40,6 +44,16 @@ pub(crate) fn belief(classes: &ClassSet, beliefs: &Beliefs, at: [f64; 3]) -> Val
         "alpha": beliefs.alpha(0).collect::<Vec<_>>(), "confidence": belief.confidence(),
         "u": belief.uncertainty(), "u_sem": belief.semantic_uncertainty(), "u_spa": belief.spatial_uncertainty(),
         "variance": belief.variance(), "evidence": belief.evidence(), "strength": belief.strength(),
+    })
+}
+
+/// What is known of free space at one of the places: its state, existence, counts, and when it was first and last seen.
+pub fn free_space_at(beliefs: &Beliefs, place: usize) -> Value {
+    let (tally, seen) = (beliefs.tally(place), beliefs.seen(place));
+    json!({
+        "state": beliefs.state(place).name(), "existence": beliefs.existence(place),
+        "hits": tally.hits, "passes": tally.passes,
+        "first_seen": seen.map(|seen| seen.first), "last_seen": seen.map(|seen| seen.last),
     })
 }
 

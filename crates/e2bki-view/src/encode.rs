@@ -1,9 +1,10 @@
 //! The binary encoding of tiles: a header of 64 bytes, then vertex attributes, little-endian, as the page's shaders read them.
 
+use e2bki::free::Seen;
 use e2bki::{Belief, Beliefs, Mapper, Voxels};
 use serde::{Deserialize, Serialize};
 
-use crate::instance::instances;
+use crate::instance::{Instance, instances};
 use crate::points::ScanPoint;
 use crate::tile::Square;
 
@@ -47,8 +48,39 @@ struct Columns {
     kinds: Vec<[u16; 2]>,
 }
 
-/// The primitives whose mean is in the tile. `map` must hold all that reach into it; ids are measured against `next_id`.
-pub(crate) fn primitives(map: &Mapper, heights: [f64; 2], next_id: u64, at: Address) -> Vec<u8> {
+/// What the age of a primitive is measured by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Age {
+    /// The order in which primitives were made, against the next id.
+    Order(u64),
+    /// When its place was first seen, against the times of the whole map.
+    Time(Seen),
+}
+
+impl Age {
+    /// Of a whole map: by time where it knows times. Maps that are sums do not keep an order in files.
+    pub(crate) fn of(map: &Mapper) -> Self {
+        span(map).map_or(Self::Order(map.next_id()), Self::Time)
+    }
+
+    /// From 0, the oldest, to 1. What has no time was always there.
+    fn share(self, map: &Mapper, instance: &Instance) -> f64 {
+        match self {
+            Self::Order(next_id) => instance.id as f64 / next_id.max(1) as f64,
+            Self::Time(span) => map.first_seen(instance.center).map_or(0.0, |first| {
+                (first - f64::from(span.first)) / f64::from(span.last.saturating_sub(span.first).max(1))
+            }),
+        }
+    }
+}
+
+/// The first and the last second of a map, if it knows more than one.
+pub(crate) fn span(map: &Mapper) -> Option<Seen> {
+    map.free_space().and_then(|counters| counters.span()).filter(|span| span.first < span.last)
+}
+
+/// The primitives whose mean is in the tile. `map` must hold all that reach into it.
+pub(crate) fn primitives(map: &Mapper, heights: [f64; 2], age: Age, at: Address) -> Vec<u8> {
     let mut instances = instances(map, at.square, heights);
     // Shuffled, so that any prefix is a fair sample: the page draws only a part of distant tiles (level of detail).
     instances.sort_by_key(|instance| mixed(instance.id));
@@ -59,7 +91,7 @@ pub(crate) fn primitives(map: &Mapper, heights: [f64; 2], next_id: u64, at: Addr
         columns.sizes.push(instance.half_axes.map(|a| a as f32));
         columns.rotations.push(instance.rotation.map(|q| (q * 32767.0).round() as i16));
         columns.values.push(values(&instance.belief));
-        let age = instance.id as f64 / next_id.max(1) as f64;
+        let age = age.share(map, instance);
         let gone = if instance.gone { GONE } else { 0 };
         columns.kinds.push([instance.label as u16 | gone, share(age)]);
     }
@@ -174,6 +206,47 @@ fn mixed(id: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two rooms 40 m apart, the second one seen 4 s after the first.
+    fn two_rooms(times: bool) -> Mapper {
+        let config = e2bki::Config::from_toml("[free_space]\nenabled = true\nsensor = \"vlp-16\"").unwrap();
+        let mut map = Mapper::new(e2bki::ClassSet::from_names(["wall", "person"]).unwrap(), config).unwrap();
+        let beams = (0..16).flat_map(|row| (0..1800).map(move |column| (row, column)));
+        let points: Vec<[f32; 3]> = beams
+            .map(|(row, column)| {
+                let (up, around) =
+                    ((2.0 * row as f32 - 15.0).to_radians(), std::f32::consts::TAU * column as f32 / 1800.0);
+                [10.0 * around.cos(), 10.0 * around.sin(), 10.0 * up.tan()]
+            })
+            .collect();
+        let labels = vec![0; points.len()];
+        for (number, (x, time)) in [(0.0, 100.5), (40.0, 104.2)].into_iter().enumerate() {
+            map.name_next_frame(number as u64, times.then_some(time));
+            let world_from_sensor = e2bki::Pose::from_translation([x, 0.0, 0.1]).unwrap();
+            let semantics = e2bki::Semantics::Labels(&labels);
+            map.insert(&e2bki::Frame { points: &points, semantics, world_from_sensor }).unwrap();
+        }
+        map
+    }
+
+    #[test]
+    fn age_is_by_time_where_times_are_known() {
+        let map = two_rooms(true);
+        let span = span(&map).unwrap();
+        assert_eq!((span.first, span.last), (100, 104));
+        let all = instances(&map, crate::tile::Tile::of(5.0, 0.0).into(), [-5.0, 5.0]);
+        let far = instances(&map, crate::tile::Tile::of(48.0, 5.0).into(), [-5.0, 5.0]);
+        assert!(!all.is_empty() && !far.is_empty());
+        assert!(all.iter().filter(|i| i.center[0] < 11.0).all(|i| Age::of(&map).share(&map, i) == 0.0));
+        assert!(far.iter().all(|i| Age::of(&map).share(&map, i) == 1.0));
+        let answer = crate::answer::answer(&map, [5.0, 0.1, 0.1]);
+        let known = &answer["free_space"];
+        assert_eq!((&known["state"], &known["last_seen"]), (&"free".into(), &100.into()), "{known}");
+        // Without times it is the order in which they were made.
+        let map = two_rooms(false);
+        assert!(matches!(Age::of(&map), Age::Order(_)));
+        assert_eq!(crate::answer::answer(&map, [5.0, 0.1, 0.1])["free_space"]["last_seen"], serde_json::Value::Null);
+    }
 
     #[test]
     fn shares_are_rounded_and_never_wrap() {

@@ -31,7 +31,7 @@ mod snapshots;
 mod tile;
 mod untrusted;
 
-pub use answer::answer;
+pub use answer::{answer, free_space_at};
 pub use encode::Layer;
 pub use error::{Error, Result};
 pub use foxglove::{Foxglove, FoxgloveTopic};

@@ -1,9 +1,11 @@
 //! What can be read from a map: beliefs anywhere, voxels, bird's-eye cells, primitives, and the bytes it takes.
 
+use rayon::prelude::*;
+
 use crate::changes::Changes;
 use crate::contents::Contents;
 use crate::error::{Error, Result};
-use crate::free::{State, Tally};
+use crate::free::{Above, Known, State, Tally, checked_band};
 use crate::map::{PrimitiveSet, Recipe};
 use crate::mapper::Mapper;
 use crate::primitive::{Ellipsoid, Sums, log_evidence_of};
@@ -140,17 +142,51 @@ impl ByteSize {
 }
 
 /// A bird's-eye view of a map at one moment: the primitives without their height.
+///
+/// In a map with free space, the state of a place ([`Beliefs::state`]) is that of the space over its ground between two
+/// heights ([`BAND_M`](crate::free::BAND_M) unless [others](Self::with_band) are given): occupied if anything is there,
+/// free if all of it was seen through, unknown otherwise and where no ground was seen. Counts and existence are those of
+/// the cube that decides.
 #[derive(Debug, Clone)]
 pub struct BirdsEye<'a> {
     map: &'a Mapper,
     set: PrimitiveSet,
+    above: Option<Above>,
 }
 
 impl BirdsEye<'_> {
+    /// With other heights above the ground between which the state is asked for, metres: those that a robot takes up.
+    pub fn with_band(mut self, band: [f64; 2]) -> Result<Self> {
+        let band = checked_band(band)?;
+        self.above.iter_mut().for_each(|above| above.set_band(band));
+        Ok(self)
+    }
+
+    /// Height of the ground at a place, as the state takes it: the median of the lowest things that stay in the square
+    /// metres around. Nothing where there are none, and in a map without free space.
+    pub fn ground(&self, place: [f64; 2]) -> Option<f64> {
+        self.above.as_ref()?.ground(place)
+    }
+
     /// Beliefs at world positions x, y.
     pub fn query(&self, points: &[[f64; 2]]) -> Beliefs {
-        let points: Vec<[f64; 3]> = points.iter().map(|p| [p[0], p[1], 0.0]).collect();
-        self.map.run(|| query(&self.set, self.map.terms, self.map.config().kernel.distance, None, &points))
+        let places: Vec<[f64; 3]> = points.iter().map(|p| [p[0], p[1], 0.0]).collect();
+        let distance = self.map.config().kernel.distance;
+        let beliefs = self.map.run(|| query(&self.set, self.map.terms, distance, None, &places));
+        beliefs.knowing(self.known(points))
+    }
+
+    /// Whether the space above places is free, occupied or unknown: what [`Self::query`] says of it, without the beliefs.
+    pub fn states(&self, places: &[[f64; 2]]) -> Vec<State> {
+        let known = self.known(places);
+        (0..places.len()).map(|i| known.get(i).map_or(State::Unknown, Known::state)).collect()
+    }
+
+    /// What is known above places; empty in a map without free space.
+    fn known(&self, places: &[[f64; 2]]) -> Vec<Known> {
+        let (Some(above), Some(existence)) = (&self.above, self.map.existence()) else { return Vec::new() };
+        let known = |place: &[f64; 2]| above.known(&existence, *place);
+        self.map.run(|| places.par_iter().with_min_len(1024).map(known).collect())
     }
 
     /// Cells of a given side that hold evidence.
@@ -158,7 +194,8 @@ impl BirdsEye<'_> {
         let lattice = Lattice { resolution: checked(resolution)?, planar: true };
         let (centers, beliefs) =
             self.map.run(|| rasterise(&self.set, self.map.terms, self.map.config().kernel.distance, None, lattice));
-        let centers = centers.into_iter().map(|c| [c[0], c[1]]).collect();
+        let centers: Vec<[f64; 2]> = centers.into_iter().map(|c| [c[0], c[1]]).collect();
+        let beliefs = beliefs.knowing(self.known(&centers));
         Ok(Cells { resolution, centers, beliefs })
     }
 }
@@ -252,7 +289,11 @@ impl Mapper {
         let batch = all.to_flat_batch(slots);
         let there = slots.iter().enumerate().filter(|(_, slot)| !all.head(**slot).gone()).map(|(row, _)| row);
         set.insert(&batch, there.collect::<Vec<usize>>());
-        Ok(BirdsEye { map: self, set })
+        let above = self.existence().map(|existence| {
+            let of = |slot: &u32| (all.core(*slot).mean, usize::from(all.head(*slot).label), all.head(*slot).gone());
+            Above::of(&existence, |class| self.classes().is_movable(class), slots.iter().map(of))
+        });
+        Ok(BirdsEye { map: self, set, above })
     }
 
     /// Bird's-eye cells of a given side that hold evidence: shorthand for [`Mapper::birds_eye`] and [`BirdsEye::cells`].

@@ -301,3 +301,63 @@ fn a_map_that_does_not_know_what_it_hit_is_not_mixed_with_one_that_does() -> Res
     assert!(with.free_space().is_none() && !with.config().free_space.enabled);
     Ok(())
 }
+
+#[test]
+fn from_above_a_place_is_what_the_space_over_its_ground_is() -> Result<()> {
+    let (mut map, mut without) = (new_map(true)?, new_map(false)?);
+    insert(&mut map, 0..9)?;
+    insert(&mut without, 0..1)?;
+    let view = map.birds_eye()?;
+    let places = [[2.0, 2.0], [-WALL_M, 0.05], [20.0, 0.0], [f64::NAN, 0.0], [6.0, -2.0]];
+    let expected = [State::Free, State::Occupied, State::Unknown, State::Unknown, State::Free];
+    assert_eq!(view.states(&places), expected);
+    let beliefs = view.query(&places);
+    assert!((0..5).all(|i| beliefs.state(i) == expected[i]));
+    assert_eq!(
+        beliefs.get(0).label(),
+        Some(GROUND as usize),
+        "free is where one can be; the class is still that of the ground"
+    );
+    assert!(beliefs.existence(0).unwrap() <= 0.5 && beliefs.existence(1).unwrap() > 0.5);
+    // Every cell by the rule read again: primitives and counters, cube by cube.
+    let kappa_of = |label: usize| if label == PERSON as usize { 0.5 } else { 4.0 };
+    let cube = |v: f64| (v / 0.25).floor();
+    let primitives: Vec<([f64; 3], f64)> = map.primitives().map(|p| (p.mean(), kappa_of(p.label()))).collect();
+    let cells = view.cells(0.5)?;
+    let mut seen = [0; 3];
+    for (i, [x, y]) in cells.centers.iter().enumerate() {
+        let Some(ground) = view.ground([*x, *y]) else { continue };
+        if x.hypot(*y) < 11.0 {
+            assert!((ground - GROUND_M).abs() < 0.02, "ground at {ground} under {x}, {y}");
+        }
+        let mut states = Vec::new();
+        let mut z = cube(ground + 0.5);
+        while z * 0.25 < ground + 1.75 {
+            let here = |m: &[f64; 3]| (cube(m[0]), cube(m[1]), cube(m[2])) == (cube(*x), cube(*y), z);
+            let heaviest =
+                primitives.iter().filter(|(mean, _)| here(mean)).map(|(_, kappa)| *kappa).fold(0.0, f64::max);
+            let kappa = if heaviest > 0.0 { heaviest } else { 4.0 };
+            states.push(map.free_space().unwrap().at([*x, *y, z * 0.25 + 0.1]).state(kappa));
+            z += 1.0;
+        }
+        let all_free = states.iter().all(|state| *state == State::Free);
+        let state = match states.contains(&State::Occupied) {
+            true => State::Occupied,
+            false if all_free => State::Free,
+            false => State::Unknown,
+        };
+        assert_eq!(cells.beliefs.state(i), state, "at {x}, {y}: {states:?}");
+        seen[state as usize] += 1;
+    }
+    assert!(seen[1] > 100 && seen[2] > 50, "{seen:?}");
+    // A robot as low as a mat meets the ground itself.
+    let low = map.birds_eye()?.with_band([-0.05, 0.05])?;
+    assert_eq!(low.states(&[[-7.0, 1.0]]), [State::Occupied]);
+    assert!(map.birds_eye()?.with_band([1.0, 0.5]).is_err() && map.birds_eye()?.with_band([f64::NAN, 1.0]).is_err());
+    let blind = without.birds_eye()?;
+    assert_eq!(
+        (blind.states(&places[..1]), blind.query(&places[..1]).state(0)),
+        (vec![State::Unknown], State::Unknown)
+    );
+    Ok(())
+}

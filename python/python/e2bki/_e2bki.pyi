@@ -589,8 +589,9 @@ class Map:
         """
     def query(self, points: ArrayLike) -> Beliefs:
         """Beliefs at world positions: points (N, 3), metres."""
-    def query_bev(self, points: ArrayLike) -> Beliefs:
-        """Beliefs at world positions seen from above: points (N, 2), metres."""
+    def query_bev(self, points: ArrayLike, *, band: tuple[float, float] | None = None) -> Beliefs:
+        """Beliefs at world positions seen from above: points (N, 2), metres; their state is that of the space over the
+        ground between the two heights of the band (0.5 and 1.75 m if not given)."""
     def primitives(self) -> Primitives:
         """The Gaussians of the map as arrays: by place and class, or oldest first in maps that are not sums."""
     def content_hash(self) -> str:
@@ -599,8 +600,9 @@ class Map:
         """Voxels of any side (metres) that hold evidence."""
     def live_voxels(self) -> Voxels:
         """The voxels of the live view, up to date; only the most likely class is known."""
-    def bev(self, *, resolution: float | None = None) -> Cells:
-        """Bird's-eye cells of any side (metres) that hold evidence."""
+    def bev(self, *, resolution: float | None = None, band: tuple[float, float] | None = None) -> Cells:
+        """Bird's-eye cells of any side (metres) that hold evidence; their state is that of the space over the ground
+        between the two heights of the band (0.5 and 1.75 m if not given)."""
     def layers(
         self,
         *,

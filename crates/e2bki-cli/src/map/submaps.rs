@@ -44,9 +44,11 @@ pub(crate) fn begin(
     Ok(())
 }
 
-/// Says which frame comes next. Its time is that of its file's name, as in folders whose files are named so.
+/// Says which frame comes next. Its time is that of its recording, or of its file's name, as in folders whose files are
+/// named so.
 pub(crate) fn name_frame(map: &mut Map, frame: &LoadedFrame) -> Result<()> {
-    let time = Some(&frame.name).filter(|name| name.contains('.')).and_then(|name| name.parse::<f64>().ok());
+    let named = || Some(&frame.name).filter(|name| name.contains('.')).and_then(|name| name.parse::<f64>().ok());
+    let time = frame.stamp_ns.map(|stamp| stamp as f64 * 1e-9).or_else(named);
     let submaps = map.primitives().and_then(Mapper::submaps);
     if time.is_none() && submaps.is_some_and(|submaps| matches!(submaps.rule(), SubmapRule::Seconds(_))) {
         bail!("--submaps in seconds needs frames that are named by their times; give metres (20) or frames (50f)");

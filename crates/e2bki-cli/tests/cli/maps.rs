@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::{e2bki, golden, name, text};
+use crate::{done, e2bki, golden, name, text};
 
 #[test]
 fn a_whole_map_is_described_checked_queried_and_exported() {
@@ -170,4 +170,31 @@ fn a_run_that_stops_early_loses_nothing_and_goes_on_as_if_it_never_had() {
     assert_eq!(output.status.code(), Some(2));
     assert!(said.contains("000003.bin") && said.contains("--frames 4.."), "{said}");
     assert!(kept == part);
+}
+
+#[test]
+fn what_scans_saw_through_is_counted_unless_told_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    let [with, without, again] = ["with.e2bki", "without.e2bki", "again.e2bki"].map(|file| folder.path().join(file));
+    let drive = ["map", "sim:urban", "--frames", "0..3"];
+    done(&[&drive[..], &["-o", name(&with)]].concat());
+    done(&[&drive[..], &["-o", name(&without), "--set", "free_space.enabled=false"]].concat());
+    assert!(done(&["info", name(&with)]).contains("3 frames counted"));
+    assert!(done(&["info", name(&without)]).contains("not counted"));
+    // A map is gone on with as it was made.
+    done(&["map", "sim:urban", "--frames", "3..4", "--onto", name(&without), "-o", name(&again)]);
+    assert!(done(&["info", name(&again)]).contains("not counted"));
+    // Deep below the ground nothing is known, and that is said.
+    let at = ["--at", "0,0,-30"];
+    let places = done(&[&["query", name(&with)], &at[..]].concat());
+    assert!(places.contains("existence") && places.contains("unknown"), "{places}");
+    assert!(!done(&[&["query", name(&without)], &at[..]].concat()).contains("existence"));
+    // From above: three pictures, the last one of what is free.
+    let picture = folder.path().join("above.png");
+    let wrote = done(&["export", name(&with), "--format", "bev", "--resolution", "0.5", "-o", name(&picture)]);
+    assert!(wrote.contains("above-state.png") && folder.path().join("above-state.png").is_file(), "{wrote}");
+    let states = std::fs::metadata(folder.path().join("above-state.png")).unwrap().len();
+    assert!(states > 200, "{states} bytes");
+    let wrote = done(&["export", name(&without), "--format", "bev", "--resolution", "0.5", "-o", name(&picture)]);
+    assert!(!wrote.contains("above-state.png"), "{wrote}");
 }

@@ -121,7 +121,7 @@ fn compare(context: &mut Context, dataset: &Dataset, methods: &[Method]) -> Resu
     Ok(records)
 }
 
-fn scores(drives: &[Vec<Record>]) -> Table {
+pub(super) fn scores(drives: &[Vec<Record>]) -> Table {
     let mut table = Table::new(["", "mIoU", "with misses", "Acc", "occupied", "BS", "ECE", "m³", "near %"]);
     for row in rows(&drives.iter().map(Vec::as_slice).collect::<Vec<_>>()) {
         let mean = |value: fn(&Record) -> Option<f64>| shown(Mean::of(row.iter().map(|record| value(record))));
@@ -141,9 +141,9 @@ fn scores(drives: &[Vec<Record>]) -> Table {
 }
 
 /// IoU of every class that occurs.
-type Iou = fn(&Record) -> &std::collections::BTreeMap<String, Option<f64>>;
+pub(super) type Iou = fn(&Record) -> &std::collections::BTreeMap<String, Option<f64>>;
 
-fn by_class(names: &[String], drives: &[Vec<Record>], iou: Iou) -> Table {
+pub(super) fn by_class(names: &[String], drives: &[Vec<Record>], iou: Iou) -> Table {
     let occurs = |name: &&String| drives.iter().flatten().any(|r| iou(r).get(*name).copied().flatten().is_some());
     let names: Vec<&String> = names.iter().filter(occurs).collect();
     let mut table = Table::new(["IoU %".to_string()].into_iter().chain(names.iter().map(|name| (*name).clone())));

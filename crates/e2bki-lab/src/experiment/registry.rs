@@ -63,5 +63,10 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         planning::table,
     ),
     experiment("table-dynamic", "what moved and what stayed, by free space", dynamic::table),
+    experiment(
+        "table-free-space",
+        "scores where nothing moves, and ghosts, with and without free space",
+        dynamic::effect,
+    ),
     experiment("figure-maps", "maps of all methods side by side, from above", maps::figure),
 ];

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use e2bki::{Cells, Mapper};
+use e2bki::free::State;
+use e2bki::{BirdsEye, Cells, Mapper};
 use image::{ImageFormat, Rgba, RgbaImage};
 
 use super::written;
@@ -75,9 +76,32 @@ pub fn heat(value: f64) -> [u8; 3] {
     std::array::from_fn(|c| (STOPS[i][c] * (1.0 - t) + STOPS[i + 1][c] * t) as u8)
 }
 
+/// Free, occupied, unknown, as in grids for planners.
+fn shade(state: State) -> [u8; 4] {
+    match state {
+        State::Free => [254, 254, 254, 255],
+        State::Occupied => [0, 0, 0, 255],
+        State::Unknown => [205, 205, 205, 255],
+    }
+}
+
+/// The state of every pixel, also between the cells that hold evidence.
+fn states(view: &BirdsEye<'_>, raster: &Raster) -> RgbaImage {
+    let mut picture = RgbaImage::new(raster.width, raster.height);
+    for row in 0..raster.height {
+        let places: Vec<[f64; 2]> = (0..raster.width).map(|column| raster.center(column, row)).collect();
+        for (column, state) in (0..).zip(view.states(&places)) {
+            picture.put_pixel(column, row, Rgba(shade(state)));
+        }
+    }
+    picture
+}
+
 /// Writes NAME.png (classes) and NAME-uncertainty.png (0 to 0.5 and above), each with a .pgw; unobserved is transparent.
+/// A map with free space also has NAME-state.png: white where it is free, black where occupied, grey where unknown.
 pub(super) fn write(map: &Mapper, resolution: f64, path: &Path) -> Result<Vec<PathBuf>> {
-    let cells = map.bev(resolution)?;
+    let view = map.birds_eye()?;
+    let cells = view.cells(resolution)?;
     let raster = Raster::of(&cells)?;
     let mut classes = RgbaImage::new(raster.width, raster.height);
     let mut uncertainty = classes.clone();
@@ -90,9 +114,13 @@ pub(super) fn write(map: &Mapper, resolution: f64, path: &Path) -> Result<Vec<Pa
         uncertainty.put_pixel(column, row, Rgba([r, g, b, 255]));
     }
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let second = path.with_file_name(format!("{stem}-uncertainty.png"));
+    let beside = |what: &str| path.with_file_name(format!("{stem}-{what}.png"));
+    let mut pictures = vec![(classes, path.to_path_buf()), (uncertainty, beside("uncertainty"))];
+    if map.free_space().is_some_and(|counters| !counters.is_empty()) {
+        pictures.push((states(&view, &raster), beside("state")));
+    }
     let mut files = Vec::new();
-    for (picture, path) in [(classes, path.to_path_buf()), (uncertainty, second)] {
+    for (picture, path) in pictures {
         let mut bytes = std::io::Cursor::new(Vec::new());
         picture
             .write_to(&mut bytes, ImageFormat::Png)

@@ -60,7 +60,7 @@ impl Format {
         (Self::Pcd, "pcd", "pcd", "point cloud of PCL"),
         (Self::Npz, "npz", "npz", "arrays for NumPy; lossless, can be imported again"),
         (Self::Las, "las", "las", "LAS 1.4 for geographic programs"),
-        (Self::Bev, "bev", "png", "bird's-eye pictures of class and uncertainty, with world files"),
+        (Self::Bev, "bev", "png", "bird's-eye pictures of class, uncertainty and free space, with world files"),
         (Self::Grid, "grid", "pgm", "cost grid as PGM + YAML for planners; unknown is not free"),
         (Self::Voxels, "voxels", "txt", "voxels as text: centre, size, class, confidence, uncertainty"),
         (Self::Csv, "csv", "csv", "primitives as a table"),

@@ -319,4 +319,22 @@ fn a_grid_is_free_above_seen_ground_that_was_seen_through() {
     assert!(count(&with, 0) * 10 > count(&without, 0) * 9, "the wall stays");
     // Nothing that was something became free.
     assert!(with.iter().zip(&without).skip(40).all(|(a, b)| *b != 0 || *a != 254));
+
+    // From above: one pixel per cell, as the map says of the space over the ground.
+    let (path, options) =
+        (here.path().join("above.png"), ExportOptions { resolution: Some(0.25), ..Default::default() });
+    assert_eq!(export(&plain, Format::Bev, &path, &options).unwrap().len(), 4);
+    assert_eq!(export(&map, Format::Bev, &path, &options).unwrap().len(), 6);
+    let picture = image::open(here.path().join("above-state.png")).unwrap().to_rgba8();
+    let world = std::fs::read_to_string(here.path().join("above-state.pgw")).unwrap();
+    let world: Vec<f64> = world.lines().map(|line| line.parse().unwrap()).collect();
+    let view = map.birds_eye().unwrap();
+    let mut seen = [0; 3];
+    for (column, row, pixel) in picture.enumerate_pixels() {
+        let place = [world[4] + 0.25 * f64::from(column), world[5] - 0.25 * f64::from(row)];
+        let state = view.states(&[place])[0];
+        assert_eq!(pixel.0, [[205, 205, 205, 255], [254, 254, 254, 255], [0, 0, 0, 255]][state as usize], "{place:?}");
+        seen[state as usize] += 1;
+    }
+    assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{TileInfo, lock};
 use crate::costs::{self, Driving};
-use crate::encode::{self, Address, Layer};
+use crate::encode::{self, Address, Age, Layer};
 use crate::error::{Error, Result};
 use crate::tile::{Square, Tile};
 
@@ -104,7 +104,9 @@ impl City {
                 let cells = driving.cells(&self.part(square)?, square.tile)?;
                 encode::costs(cells, costs::CELL_M, known.heights, at)
             }
-            (Layer::Primitives, _) => encode::primitives(&self.part(square)?, known.heights, known.count as u64, at),
+            (Layer::Primitives, _) => {
+                encode::primitives(&self.part(square)?, known.heights, Age::Order(known.count as u64), at)
+            }
             (Layer::Voxels, _) => {
                 let voxels = self.part(square)?.voxels(resolution * f64::from(1_u32 << square.level.min(16)))?;
                 let all: Vec<u32> = (0..voxels.centers.len() as u32).collect();

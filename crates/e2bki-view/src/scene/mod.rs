@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::cache::TileCache;
 use crate::costs::Driving;
-use crate::encode::Layer;
+use crate::encode::{self, Layer};
 use crate::error::Result;
 use crate::live::Subscriber;
 use crate::points::RawPoints;
@@ -295,8 +295,12 @@ impl Scene {
             }
         };
         let classes = self.classes.names().iter().zip(self.classes.colors());
+        let span = match &self.content {
+            Content::Static { map, .. } => encode::span(map).map(|span| [span.first, span.last]),
+            _ => None,
+        };
         json!({
-            "name": self.name, "frames": self.frames, "resolution": self.resolution,
+            "name": self.name, "frames": self.frames, "resolution": self.resolution, "span": span,
             "primitives": !matches!(self.content, Content::Voxels { .. }),
             "way": self.way, "robot": self.driving.as_ref().map(Driving::describe),
             "classes": classes.map(|(name, color)| json!({"name": name, "color": color})).collect::<Vec<_>>(),

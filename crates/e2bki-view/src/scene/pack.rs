@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Content, Scene, Snapshot, lock};
 use crate::answer::{answer, belief};
 use crate::costs;
-use crate::encode::{self, Address, Layer};
+use crate::encode::{self, Address, Age, Layer};
 use crate::error::Result;
 use crate::instance::{Instance, instances};
 use crate::tile::{Square, Tile};
@@ -39,7 +39,7 @@ impl Scene {
                 return Ok((what == Layer::Voxels).then(|| encode::voxels(voxels, listed, known.heights, at).into()));
             }
             (Content::Static { map: whole, packed }, Layer::Primitives) => {
-                let make = || encode::primitives(whole, known.heights, whole.next_id(), at);
+                let make = || encode::primitives(whole, known.heights, Age::of(whole), at);
                 return Ok(Some(packed.get(tile, make)));
             }
             (Content::Static { map: whole, .. }, _) => {
@@ -56,7 +56,7 @@ impl Scene {
             }
         };
         let bytes = if what == Layer::Primitives {
-            encode::primitives(&part, known.heights, next_id, at)
+            encode::primitives(&part, known.heights, Age::Order(next_id), at)
         } else {
             let voxels = part.voxels(self.resolution)?;
             let all: Vec<u32> = (0..voxels.centers.len() as u32).collect();

@@ -28,6 +28,7 @@
 //! # Ok::<(), e2bki::Error>(())
 //! ```
 
+mod above;
 mod angles;
 mod block;
 mod bytes;
@@ -54,6 +55,8 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+pub use above::BAND_M;
+pub(crate) use above::{Above, checked as checked_band};
 pub use counters::{Counters, MAX_FRAMES, Tally};
 pub use cubes::{BlockKey, cube_of};
 pub use estimate::{estimate, of_rings};

@@ -249,7 +249,14 @@ impl<'a> Existence<'a> {
         cubes.map(|cube| of(self.counters.of(cube))).find(|known| known.state() == State::Occupied).unwrap_or(own)
     }
 
-    fn kappa_of(&self, class: Option<usize>) -> f32 {
+    /// What is known of a cube whose class is not said.
+    pub(super) fn of_cube(&self, cube: [i32; 3]) -> Known {
+        let (tally, seen) = self.counters.look(cube);
+        Known { tally, seen, kappa: self.kappa_of(None) }
+    }
+
+    /// Weight of a hit of a class, or of those that stay.
+    pub(super) fn kappa_of(&self, class: Option<usize>) -> f32 {
         let most = || self.kappa.iter().copied().fold(0.0, f32::max);
         class.and_then(|class| self.kappa.get(class).copied()).unwrap_or_else(most)
     }

@@ -21,6 +21,17 @@ pub enum State {
     Occupied = 2,
 }
 
+impl State {
+    /// `unknown`, `free` or `occupied`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Free => "free",
+            Self::Occupied => "occupied",
+        }
+    }
+}
+
 impl Tally {
     /// The state for classes whose hits weigh κ.
     pub fn state(self, kappa: f64) -> State {

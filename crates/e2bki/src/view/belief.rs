@@ -180,6 +180,11 @@ impl Beliefs {
         self
     }
 
+    /// With what is known of free space at every place.
+    pub(crate) fn knowing(self, known: Vec<Known>) -> Self {
+        Self { known, ..self }
+    }
+
     /// The places that are marked.
     pub(crate) fn only(mut self, kept: &[bool]) -> Self {
         let stride = self.terms.stride();

@@ -1,6 +1,7 @@
 //! What moved and what stayed, by free space: on simulated urban drives whose objects know whether they move.
 
 mod drive;
+mod effect;
 mod frames;
 mod score;
 
@@ -9,6 +10,7 @@ use e2bki::free::Settings;
 use e2bki_eval::Table;
 
 use self::drive::{Recorded, record, with_fewer_beams, with_noise};
+pub(super) use self::effect::table as effect;
 use self::score::{accuracy, coverage};
 use super::context::Context;
 

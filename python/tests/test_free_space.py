@@ -1,0 +1,61 @@
+"""Free, occupied, unknown: a round wall around a sensor, on flat ground."""
+
+import numpy as np
+import pytest
+
+import e2bki
+
+WALL, HEIGHT = 12.0, 1.5
+
+
+def round_wall():
+    """What 64 beams over 33.2 degrees see from 1.5 m above ground."""
+    elevation, azimuth = np.meshgrid(
+        np.radians(np.linspace(16.6, -16.6, 64)), np.arange(1024) * 2 * np.pi / 1024, indexing="ij"
+    )
+    direction = np.stack(
+        [np.cos(azimuth) * np.cos(elevation), np.sin(azimuth) * np.cos(elevation), np.sin(elevation)], -1
+    ).reshape(-1, 3)
+    to_wall = WALL / np.hypot(direction[:, 0], direction[:, 1])
+    with np.errstate(divide="ignore"):
+        to_ground = np.where(direction[:, 2] < 0, -(HEIGHT - 0.1) / direction[:, 2], np.inf)
+    points = direction * np.minimum(to_wall, to_ground)[:, None]
+    return points.astype(np.float32), (to_wall < to_ground).astype(np.int64)
+
+
+@pytest.fixture(scope="module")
+def room():
+    m = e2bki.Map(["ground", "wall"], config=e2bki.Config(free_space=True))
+    points, labels = round_wall()
+    for step in range(3):
+        pose = np.eye(4)
+        pose[:3, 3] = 0.2 * step, 0, HEIGHT
+        m.insert(points, labels=labels, world_from_sensor=pose, time=100.0 + step)
+    return m
+
+
+def test_places_are_free_occupied_or_unknown(room):
+    b = room.query([[4.0, 0.1, 1.0], [-WALL + 0.1, 0.05, 1.2], [30.0, 0, 1.0]])
+    assert b.state.dtype == np.uint8 and b.state.tolist() == [1, 2, 0]
+    assert b.existence[0] == 0 and b.existence[1] > 0.5 and np.isnan(b.existence[2])
+    assert b.hits[1] > 0 and b.passes[0] == 3 and b.last_seen[0] == 102 and np.isnan(b.last_seen[2])
+
+
+def test_cells_from_above_have_the_state_of_the_space_over_the_ground(room):
+    b = room.query_bev([[5.0, 1.0], [-WALL + 0.1, 0.05], [30.0, 0]])
+    assert b.state.tolist() == [1, 2, 0] and b.label[0] == 0
+    # What is as low as the ground meets it.
+    assert room.query_bev([[6.0, 1.0]], band=(-0.05, 0.05)).state[0] == 2
+    cells = room.bev(resolution=0.5)
+    inside = np.hypot(*cells.center.T) < 9
+    assert len(cells.state) == len(cells) and (cells.state[inside] != 2).all() and (cells.state[inside] == 1).mean() > 0.5
+    assert (cells.state == 2).sum() > 50
+    with pytest.raises(ValueError, match="band"):
+        room.bev(band=(2.0, 1.0))
+
+
+def test_a_map_without_free_space_knows_no_states():
+    m = e2bki.Map(["ground", "wall"], config=e2bki.Config(free_space=False))
+    points, labels = round_wall()
+    m.insert(points, labels=labels, world_from_sensor=np.eye(4))
+    assert not m.query([[4.0, 0.1, -0.5]]).state.any() and not m.bev().state.any()
