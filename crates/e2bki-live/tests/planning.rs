@@ -94,7 +94,7 @@ mod tests {
             };
             assert_eq!(*value, expected, "{place:?}");
         }
-        assert!(values.contains(&-1) && values.iter().any(|v| (0..100).contains(v)));
+        assert!(values.contains(&-1) && values.iter().any(|v| *v >= 0));
 
         let told = outlet.of(Output::Layers);
         assert!(told.iter().all(|message| message.len() <= MOST_BYTES));

@@ -269,7 +269,8 @@ impl Options {
         topics.push((Kind::Questions, format!("{prefix}/questions")));
         let shares = self.share.is_some() || self.join;
         let share_domain = shares.then_some(self.share_domain.unwrap_or(domain));
-        Ok(ConnectionOptions { domain, networks, name: self.name.clone(), topics, prefix, rmw, share_domain })
+        let (name, plans) = (self.name.clone(), self.robot.is_some());
+        Ok(ConnectionOptions { domain, networks, name, topics, prefix, plans, rmw, share_domain })
     }
 
     /// What can be told the node while it runs, to begin with.

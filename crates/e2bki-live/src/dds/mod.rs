@@ -50,6 +50,8 @@ pub struct ConnectionOptions {
     pub topics: Vec<(Kind, String)>,
     /// What topics of the map begin with.
     pub prefix: String,
+    /// Whether layers for planners are told.
+    pub plans: bool,
     /// Whose services are to be understood.
     pub rmw: Rmw,
     /// Number of the domain in which robots share; none where they do not.
@@ -80,7 +82,12 @@ impl Connection {
     pub fn open(options: &ConnectionOptions, inputs: Arc<Inputs>) -> Result<Self> {
         let notes: Arc<Mutex<Vec<String>>> = Arc::default();
         let (sender, requests) = sync_channel(WAITING_REQUESTS);
-        let outputs: Vec<Output> = Output::ALL.into_iter().filter(|output| *output != Output::Shared).collect();
+        let told = |output: &Output| match output {
+            Output::Shared => false,
+            Output::Layers | Output::Costmap => options.plans,
+            _ => true,
+        };
+        let outputs: Vec<Output> = Output::ALL.into_iter().filter(told).collect();
         let main = options.domain;
         let ours = Arc::clone(&inputs);
         let services = |node: &mut Node| Services::new(node, &options.name, options.rmw, sender, ours).map(Some);
