@@ -2,6 +2,13 @@
 # Fuzzing with coverage, by libFuzzer on stable Rust: scripts/fuzz.sh [SECONDS] [TARGET...]
 # SECONDS of fuzzing in all (60, or FUZZ_SECONDS), shared by the targets (all of them where none is named). What is found is
 # kept in fuzz/corpus, where the ordinary tests run it ever after. Needs Rust and a C++ compiler, and says so without one.
+#
+# The same inputs are tried in the same order every time, as many as there is time for. For a campaign:
+#   FUZZ_SEED=7        other inputs (1 if not said)
+#   FUZZ_KEEP=FOLDER   goes on from what earlier runs with that folder reached
+#   FUZZ_RUNS=10000000 ends a target after so many executions in all (with FUZZ_KEEP those of earlier runs count)
+#   FUZZ_OPT=3         optimised: twice as fast, and longer to build
+#   FUZZ_JOBS=1        so many targets at a time (as many as there are cores)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,9 +19,13 @@ command -v c++ > /dev/null || {
 
 seconds=${1:-${FUZZ_SECONDS:-60}}
 shift || true
+seed=${FUZZ_SEED:-1}
+optimised=${FUZZ_OPT:-1}
 mkdir -p "${CARGO_TARGET_DIR:-target}"
 folder=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/fuzz
-mkdir -p "$folder/corpus" "$folder/logs"
+kept=${FUZZ_KEEP:-}
+if [ -n "$kept" ]; then mkdir -p "$kept" && kept=$(cd "$kept" && pwd); fi
+mkdir -p "$folder/logs"
 host=$(rustc -vV | sed -n 's/^host: //p')
 
 # What the sanitizers of a nightly compiler ask of LLVM, said by hand: coverage only. A target is named so that build scripts
@@ -22,25 +33,40 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 coverage="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters"
 coverage+=" -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=4"
 # Little is optimised: what is run is short, and the build is most of the time that this takes.
-CARGO_PROFILE_TEST_OPT_LEVEL=1 RUSTFLAGS="$coverage" cargo build --quiet --locked --profile test --target "$host" --target-dir "$folder/build" \
+build=$folder/build
+[ "$optimised" = 1 ] || build=$folder/build-$optimised
+CARGO_PROFILE_TEST_OPT_LEVEL=$optimised RUSTFLAGS="$coverage" cargo build --quiet --locked --profile test --target "$host" --target-dir "$build" \
     --package e2bki-fuzz --features engine --bin fuzz
-program=$folder/build/$host/debug/fuzz
+program=$build/$host/debug/fuzz
 
-if [ $# -gt 0 ]; then targets=("$@"); else mapfile -t targets < <(ls fuzz/corpus); fi
-cores=$(nproc)
-each=$(( (seconds * cores + ${#targets[@]} - 1) / ${#targets[@]} ))
+if [ $# -gt 0 ]; then targets=("$@"); else mapfile -t targets < <(LC_ALL=C ls fuzz/corpus); fi
+jobs=${FUZZ_JOBS:-$(nproc)}
+each=$(( (seconds * jobs + ${#targets[@]} - 1) / ${#targets[@]} ))
+echo "fuzzing: ${#targets[@]} targets, $each s each, seed $seed"
 
 one() {
-    local target=$1 log=$folder/logs/$1.txt status=0
-    mkdir -p "$folder/corpus/$target" "$folder/found/$target"
+    local target=$1 log=$folder/logs/$1.txt corpus=$folder/corpus/$1 status=0
+    # From what is in the repository alone, unless it is to go on from before.
+    if [ -n "$kept" ]; then corpus=$kept/$target; else rm -rf "$corpus"; fi
+    mkdir -p "$corpus" "$folder/found/$target" "$folder/seeds/$target"
     # Where libFuzzer stands the threads of the library do the work of this one program; one run at a time per core.
-    FUZZ_TARGET=$target FUZZ_SEEDS=$folder/corpus/$target RAYON_NUM_THREADS=1 "$program" -max_total_time="$each" -timeout=20 -rss_limit_mb=3000 -max_len=8192 \
-        -print_final_stats=1 -artifact_prefix="$folder/found/$target/" "$folder/corpus/$target" "fuzz/corpus/$target" \
-        > "$log" 2>&1 || status=$?
+    export FUZZ_TARGET=$target RAYON_NUM_THREADS=1
+    local before=0 most=-1
+    [ ! -f "$corpus.runs" ] || [ -z "$kept" ] || before=$(cat "$corpus.runs")
+    if [ -n "${FUZZ_RUNS:-}" ]; then
+        most=$((FUZZ_RUNS - before))
+        [ "$most" -gt 0 ] || { printf '%-14s %12s runs before\n' "$target" "$before"; return 0; }
+    fi
+    FUZZ_SEEDS=$folder/seeds/$target "$program" -runs=0 > "$log" 2>&1 || status=$?
+    # By name: the order in which a folder lists its files is that in which they were written, or none.
+    find "$folder/seeds/$target" "fuzz/corpus/$target" -type f | LC_ALL=C sort | paste -sd, | tr -d '\n' > "$folder/seeds/$target.list"
+    [ "$status" -ne 0 ] || "$program" -seed="$seed" -seed_inputs="@$folder/seeds/$target.list" -runs="$most" -max_total_time="$each" -reload=0 -timeout=20 \
+        -rss_limit_mb=3000 -max_len=8192 -print_final_stats=1 -artifact_prefix="$folder/found/$target/" "$corpus" > "$log" 2>&1 || status=$?
     local runs covered
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     covered=$(grep -o 'cov: [0-9]*' "$log" | tail -1)
-    printf '%-14s %12s runs, %s\n' "$target" "${runs:-0}" "${covered:-no coverage}"
+    [ -z "$kept" ] || echo $((before + ${runs:-0})) > "$corpus.runs"
+    printf '%-14s %12s runs, %s%s\n' "$target" "${runs:-0}" "${covered:-no coverage}" "$([ "$before" = 0 ] || echo ", $before before")"
     [ "$status" -eq 0 ] && return
     for found in "$folder/found/$target"/*; do
         [ -f "$found" ] && mv "$found" "fuzz/corpus/$target/found-$(basename "$found" | tail -c 13)"
@@ -50,5 +76,5 @@ one() {
     return 1
 }
 export -f one
-export folder program each
-printf '%s\n' "${targets[@]}" | xargs -P "$cores" -I{} bash -c 'one {}' || { echo "fuzzing found something"; exit 1; }
+export folder program each seed kept
+printf '%s\n' "${targets[@]}" | xargs -P "$jobs" -I{} bash -c 'one {}' || { echo "fuzzing found something"; exit 1; }

@@ -50,7 +50,8 @@ pub const TARGETS: [Target; 25] = [
     Target { name: "npz", run: maps::npz, multiple: 2000 },
     Target { name: "map_file", run: maps::file, multiple: 2000 },
     Target { name: "map_resealed", run: maps::resealed, multiple: 20_000 },
-    // A byte may be a row, which is a state of some hundred bytes and a few times as much while it is moved.
+    // A byte may be a row (not less: parts are filled up), which is a state of some hundred bytes, and some thirty pieces of
+    // twice that where it is moved.
     Target { name: "submap", run: maps::submap, multiple: 20_000 },
     Target { name: "cdr", run: bags::cdr, multiple: 200 },
     Target { name: "cloud", run: bags::cloud, multiple: 200 },

@@ -54,7 +54,7 @@ pub(crate) fn npz(data: &[u8]) {
 /// What a submap added, around any bytes that checksums were made right for; whatever is read can be taken out again.
 pub(crate) fn submap(data: &[u8]) {
     static KEPT: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
-    let (map, part) = KEPT.get_or_init(|| seeds::with_submap("submap.e2bki"));
+    let (map, part) = KEPT.get_or_init(|| seeds::with_submap("submap.e2bki", seeds::add_some));
     std::fs::write(part, reseal::submap(data)).unwrap_or_else(|e| panic!("no scratch file: {e}"));
     let Ok(mut map) = e2bki_store::load_with_submaps(map) else { return };
     let ids: Vec<u32> =

@@ -32,12 +32,30 @@ fn small() -> Mapper {
     map
 }
 
+/// Adds points at some places.
+pub(crate) fn add_some(map: &mut Mapper) {
+    (0..3).for_each(|place| add(map, place));
+}
+
+/// Adds many cubes that are all alike, each with points in all corners: little to pack, and much to cut where it is moved.
+pub(crate) fn add_alike(map: &mut Mapper) {
+    let side = map.config().clustering.cell_size as f32;
+    let corner = |cube: u16, i: u16| {
+        let within = |bit: u16| if i >> bit & 1 == 0 { 0.02 } else { 0.98 };
+        [within(0) + f32::from(cube % 16), within(1) + f32::from(cube / 16), within(2)].map(|v| v * side)
+    };
+    let points: Vec<[f32; 3]> = (0..256).flat_map(|cube| (0..64).map(move |i| corner(cube, i % 8))).collect();
+    let semantics = Semantics::Labels(&vec![1; points.len()]);
+    let world_from_sensor = Pose::from_translation([100.0, 0.0, 0.0]).unwrap_or_else(|e| panic!("{e}"));
+    map.insert(&Frame { points: &points, semantics, world_from_sensor }).unwrap_or_else(|e| panic!("{e}"));
+}
+
 /// A saved map of one submap, and the file of what that added.
-pub(crate) fn with_submap(name: &str) -> (PathBuf, PathBuf) {
+pub(crate) fn with_submap(name: &str, fill: impl FnOnce(&mut Mapper)) -> (PathBuf, PathBuf) {
     let path = scratch(name);
     let mut map = empty();
     map.keep_submaps(SubmapRule::Called, "drive").unwrap_or_else(|e| panic!("{e}"));
-    (0..3).for_each(|place| add(&mut map, place));
+    fill(&mut map);
     e2bki_store::save_with(&map, &["drive".into()], &path).unwrap_or_else(|e| panic!("{e}"));
     let files = std::fs::read_dir(e2bki_store::submaps_folder(&path)).unwrap_or_else(|e| panic!("{e}"));
     let mut files = files.flatten().map(|entry| entry.path());
@@ -57,10 +75,14 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
             e2bki_store::export(&small(), format, &path, &ExportOptions::default()).unwrap_or_else(|e| panic!("{e}"));
         }
         "submap" => {
-            let (_, part) = with_submap("seed-submap.e2bki");
-            let bytes = std::fs::read(part).unwrap_or_else(|e| panic!("{e}"));
-            // Less what goes before the text of a record.
-            return vec![bytes.get(24..).unwrap_or_default().to_vec()];
+            let ways: [fn(&mut Mapper); 2] = [add_some, add_alike];
+            let part = |fill: fn(&mut Mapper)| {
+                let (_, part) = with_submap("seed-submap.e2bki", fill);
+                let bytes = std::fs::read(part).unwrap_or_else(|e| panic!("{e}"));
+                // Less what goes before the text of a record.
+                bytes.get(24..).unwrap_or_default().to_vec()
+            };
+            return ways.map(part).to_vec();
         }
         "share" => return crate::share::seeds(),
         other => return crate::bags::seeds(other),

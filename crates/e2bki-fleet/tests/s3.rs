@@ -15,7 +15,7 @@ mod tests {
         Fleet, Manifest, Objects, Removal, add, commit, init_on, plan, reduce_all, remove, status, verify,
     };
 
-    use crate::drives::{Trial, alone, classes, config, exported, file_of, name, trial};
+    use crate::drives::{Trial, alone, alone_with, classes, config, exported, file_of, name, trial};
     use crate::marker;
     use crate::server::Server;
 
@@ -87,10 +87,12 @@ mod tests {
         let bucket = bucket(true);
         let (fleet, aside) = (bucket.fleet(), bucket.folder.path());
         let unmarked = std::fs::read(file_of(1, aside)).unwrap();
+        let mut marks = Vec::new();
         for run in 0..4 {
             let file = file_of(run, aside);
             if run == 1 {
                 let mut map = e2bki_store::load(&file).unwrap();
+                marks = marker::of(&map);
                 marker::mark(&mut map).unwrap();
                 e2bki_store::save_with(&map, &[name(1)], &file).unwrap();
             }
@@ -105,11 +107,15 @@ mod tests {
             files(&bucket.folder.path().join("served")).iter().filter(|file| holds(file)).count()
         };
         assert_eq!(marked(), 2);
+        // One mapper's file, with the marker that the run has.
+        let always = alone_with(&[0, 1, 2, 3], marks, aside);
+        assert!(exported(&fleet, aside) == always);
         let removal = Removal { run: "run-1", reason: "asked to be forgotten", purge: false };
         remove(&fleet, &removal).unwrap();
         assert!(exported(&fleet, aside) == alone(&[0, 2, 3], aside));
         commit(&fleet, &[name(1)]).unwrap();
         assert_eq!(marked(), 2);
+        assert!(exported(&fleet, aside) == always);
 
         // Somebody begins to reduce with the run, and ends when it has been purged.
         let late = plan(&fleet, &[], &[]).unwrap().tasks;

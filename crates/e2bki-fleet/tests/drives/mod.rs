@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
+use e2bki::{ClassSet, Config, Frame, Mapper, Pose, PrimitiveState, Semantics};
 use e2bki_fleet::{Fleet, add, export, init};
 
 pub(crate) fn classes() -> ClassSet {
@@ -70,8 +70,14 @@ pub(crate) fn look(map: &mut Mapper, run: u64) {
 
 /// The map of some runs, made by one mapper.
 pub(crate) fn alone(runs: &[u64], folder: &Path) -> Vec<u8> {
+    alone_with(runs, Vec::new(), folder)
+}
+
+/// The same, with some primitives more.
+pub(crate) fn alone_with(runs: &[u64], more: Vec<PrimitiveState>, folder: &Path) -> Vec<u8> {
     let mut map = empty();
     runs.iter().for_each(|run| drive(*run, |frame| drop(map.insert(frame).unwrap())));
+    map.put_back_anew(more).unwrap();
     let names: Vec<String> = runs.iter().map(|run| name(*run)).collect();
     let path = folder.join("alone.e2bki");
     e2bki_store::save_with(&map, &names, &path).unwrap();

@@ -7,14 +7,22 @@ use e2bki::{Mapper, PrimitiveState};
 /// Log-evidence of the marker, in quanta: 60 bits that no sum has by chance.
 const EVIDENCE: i64 = 0x0b7e_1516_28ae_d2a6;
 
-/// Puts the marker into a map, in a tile where nothing else is: there the first value of a column is written as it is.
+/// The marker of a map, in a tile where nothing else is: there the first value of a column is written as it is. It is a primitive
+/// of the map but for its place and evidence.
+pub(crate) fn of(map: &Mapper) -> Vec<PrimitiveState> {
+    let marked = |mut state: PrimitiveState| {
+        let classes = state.log_evidence.len();
+        state.sums.origin = [32 * 300, 32 * -200, 0];
+        state.log_evidence = vec![0; classes];
+        state.log_evidence[0] = EVIDENCE;
+        PrimitiveState { id: 0, ..state }
+    };
+    map.states().take(1).map(marked).collect()
+}
+
+/// Puts the marker into a map.
 pub(crate) fn mark(map: &mut Mapper) -> e2bki::Result<()> {
-    let Some(mut state) = map.states().next() else { return Ok(()) };
-    let classes = state.log_evidence.len();
-    state.sums.origin = [32 * 300, 32 * -200, 0];
-    state.log_evidence = vec![0; classes];
-    state.log_evidence[0] = EVIDENCE;
-    map.put_back_anew(vec![PrimitiveState { id: 0, ..state }])
+    map.put_back_anew(of(map))
 }
 
 /// The bytes that stand for the marker in a file: its first value in zigzag, seven bits to a byte (Parquet's delta encoding).

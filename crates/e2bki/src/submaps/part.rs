@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::pieces::too_wide;
 use crate::cluster::cell_of;
 use crate::error::{Error, Result};
 use crate::map::Batch;
@@ -70,6 +71,11 @@ impl Part {
             state.check(classes, u64::MAX)?;
             if state.muted {
                 return Err(Error::State { id: state.id, what: "it is muted, which no part of a sum is".into() });
+            }
+            if let Some(spread) = too_wide(&state.sums, side) {
+                let what =
+                    format!("its points are spread by {spread:.2} m, which points of a cube of {side} m are not");
+                return Err(Error::State { id: state.id, what });
             }
         }
         let key = |(row, state): (usize, &PrimitiveState)| (Key::of(&state.sums, &state.log_evidence, side), row);

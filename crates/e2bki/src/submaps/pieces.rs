@@ -6,6 +6,13 @@ use crate::primitive::{QUANTUM_M, QUANTUM_M2, Sums, block_of};
 /// Spreads below this are those of a point, square metres.
 const POINT_M2: f64 = 1e-8;
 
+/// Most spread of a primitive in sides of its cube, as the root of the sum of its variances. No point of a cube is farther than
+/// √¾ of a side from its middle; what was moved and summed in a cube again is a little wider, four times over at the worst.
+const MOST_SPREAD: f64 = 2.0;
+
+/// So many pieces are enough: a turned cube meets at most three along each axis. What is left then stays whole.
+const MANY_PIECES: usize = 27;
+
 /// The nearest whole number; the system's `round` is a function call on plain x86-64.
 fn nearest(value: f64) -> i64 {
     (value + 0.5_f64.copysign(value)) as i64
@@ -32,7 +39,12 @@ impl Spread {
     /// far as they go along with it.
     fn part(&self, axis: usize, weight: f64, mean: f64, variance: f64) -> Self {
         let column = self.column(axis);
-        let follow = column.map(|v| v / column[axis]);
+        // As far as any points do (Cauchy and Schwarz): rounding, or a made-up file, would take a part anywhere.
+        let follow: [f64; 3] = std::array::from_fn(|i| {
+            let most = self.covariance[i] * column[axis];
+            if column[i] * column[i] <= most { column[i] } else { most.sqrt().copysign(column[i]) }
+        })
+        .map(|v| v / column[axis]);
         let (shift, change) = (mean - self.mean[axis], variance - column[axis]);
         let pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
         Self {
@@ -77,9 +89,10 @@ impl Spread {
         None
     }
 
-    /// Cuts until nothing is left to cut.
+    /// Cuts until nothing is left to cut, or there are many.
     fn pieces(self, side: f64, pieces: &mut Vec<Self>) {
-        match self.cut(side) {
+        let parts = if pieces.len() < MANY_PIECES { self.cut(side) } else { None };
+        match parts {
             Some([below, above]) => {
                 below.pieces(side, pieces);
                 above.pieces(side, pieces);
@@ -102,6 +115,13 @@ impl Spread {
     }
 }
 
+/// The spread of points that no cube of this side can have held, metres: they would be cut into any number of pieces.
+pub(super) fn too_wide(sums: &Sums, side: f64) -> Option<f64> {
+    let [xx, yy, zz, ..] = sums.covariance();
+    let spread = (xx + yy + zz).sqrt();
+    (spread > MOST_SPREAD * side).then_some(spread)
+}
+
 /// Memory of [`cut`], to be used again for the next.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
@@ -111,7 +131,7 @@ pub(super) struct Scratch {
 }
 
 /// Cuts sums of one class at the faces of cubes. The pieces together are the whole, to the bit: points, moments, ranges
-/// and evidence, of which every piece has its points' share.
+/// and evidence, of which every piece has its points' share. What no cube can have held stays in one piece.
 pub(super) fn cut(
     whole: &Sums,
     log_evidence: &[i64],
@@ -120,7 +140,8 @@ pub(super) fn cut(
     mut take: impl FnMut(Sums, &[i64]),
 ) {
     let spread = Spread { weight: whole.weight, mean: whole.mean(), covariance: whole.covariance() };
-    let Some([below, above]) = spread.cut(side) else { return take(*whole, log_evidence) };
+    let parts = if too_wide(whole, side).is_none() { spread.cut(side) } else { None };
+    let Some([below, above]) = parts else { return take(*whole, log_evidence) };
     let Scratch { pieces, evidence, rest } = scratch;
     pieces.clear();
     below.pieces(side, pieces);
@@ -211,6 +232,50 @@ mod tests {
         for points in [floor, wall, vec![[0.1, 0.2, 0.3]]] {
             let whole = sums_of(&points);
             assert_eq!(pieces_of(&whole, &[5, 0]), [(whole, vec![5, 0])]);
+        }
+    }
+
+    /// A made-up file says what no points do: a weight, and variances and covariances that do not go together.
+    fn made_up(weight: f64, covariance: [f64; 6]) -> Sums {
+        Spread { weight, mean: [0.5; 3], covariance }.sums(0.0)
+    }
+
+    #[test]
+    fn what_no_points_can_be_is_not_taken_apart() {
+        // Two thousand million points of a ball of 50 m would be three hundred million pieces.
+        let wide = made_up(2e9, [2500.0, 2500.0, 2500.0, 0.0, 0.0, 0.0]);
+        assert!(too_wide(&wide, SIDE).is_some());
+        assert_eq!(pieces_of(&wide, &[7]), [(wide, vec![7])]);
+        // Covariances far beyond the variances would throw pieces kilometres away.
+        let slanted = made_up(1e6, [0.02, 0.02, 0.02, 1e4, -1e4, 1e4]);
+        let pieces = pieces_of(&slanted, &[7]);
+        assert!((2..=40).contains(&pieces.len()), "{}", pieces.len());
+        for (piece, _) in pieces {
+            let away = piece.mean().map(|v| (v - 0.5).abs());
+            assert!(away.iter().all(|v| *v < 1.0), "{away:?}");
+        }
+    }
+
+    proptest! {
+        /// However points lie in a cube and however they are turned, they are not too wide, and make few pieces.
+        #[test]
+        fn what_was_in_a_cube_is_in_few_pieces(
+            corners in prop::collection::vec((0..8_u8, 1..40_usize), 1..8),
+            turn in prop::array::uniform4(-1.0..1.0_f64),
+        ) {
+            let corner = |bits: u8| std::array::from_fn(|i| if bits & 1 << i == 0 { 0.0 } else { SIDE.next_down() });
+            let points: Vec<[f64; 3]> = corners.iter().flat_map(|(bits, times)| vec![corner(*bits); *times]).collect();
+            let norm = turn.iter().map(|v| v * v).sum::<f64>().sqrt();
+            prop_assume!(norm > 0.1);
+            let [w, x, y, z] = turn.map(|v| v / norm);
+            let rotation = [
+                [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+                [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+                [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+            ];
+            let moved = moved_sums(&sums_of(&points), &Pose::new(rotation, [0.1, 0.2, 0.3]).unwrap());
+            prop_assert!(too_wide(&moved, 0.45 * SIDE).is_none());
+            prop_assert!(pieces_of(&moved, &[1]).len() <= MANY_PIECES);
         }
     }
 
