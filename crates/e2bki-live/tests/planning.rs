@@ -121,14 +121,14 @@ mod tests {
         let mut node = Node::new(&inputs, &outlet, options());
         node.plan(planning(&["height", "cost"]));
         // 0.3 m a scan and 5 m of slack: a grid now and then.
-        for (kind, _, message) in drive(60) {
+        for (kind, _, message) in drive(40) {
             inputs.take(kind, &message);
             while node.step(&mut map, &nobody()) {}
         }
         let (whole, refreshed) = node.planning().map(|p| (p.from_nothing, p.refreshed)).unwrap();
-        assert!((2..8).contains(&whole) && refreshed > 50, "{whole} from nothing, {refreshed} brought up to date");
+        assert!((2..6).contains(&whole) && refreshed > 30, "{whole} from nothing, {refreshed} brought up to date");
         let (size, corner, _) = costs(outlet.of(Output::Costmap).last().unwrap());
-        assert!(size == [100, 100] && corner[0] > 5.0, "{corner:?}");
+        assert!(size == [100, 100] && corner[0] > 1.0, "{corner:?}");
         // Two layers reach as far as the costs.
         let (_, length, _, layers) = grid_map(outlet.of(Output::Layers).last().unwrap());
         assert!(layers.len() == 2 && length.iter().all(|side| (side - 20.0).abs() < 0.3), "{length:?}");
