@@ -66,7 +66,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment(
         "table-free-space",
         "scores where nothing moves, and ghosts, with and without free space",
-        dynamic::effect,
+        dynamic::scores,
     ),
     experiment("figure-maps", "maps of all methods side by side, from above", maps::figure),
 ];

@@ -24,7 +24,7 @@ const COVER_M: f64 = 1e-6;
 impl Counters {
     /// The counters after a rigid motion. Fails if it leaves the world.
     pub fn moved(&self, motion: &Pose) -> Result<Self> {
-        if *motion == Pose::IDENTITY || self.is_empty() {
+        if *motion == Pose::IDENTITY || self.rests(motion) {
             return Ok(self.clone());
         }
         let mut targets: Vec<BlockKey> = Vec::new();
@@ -51,6 +51,18 @@ impl Counters {
         moved.blocks.extend(made);
         moved.set_frames(self.frames());
         Ok(moved)
+    }
+
+    /// Whether a motion is nothing but rounding, as of a pose that was written down and read again: every cube would be
+    /// sampled from itself alone, but a block does not tell any more which of its frames saw through all of it.
+    fn rests(&self, motion: &Pose) -> bool {
+        let turns = |i: usize, j: usize| (motion.rotation()[i][j] - f64::from(u8::from(i == j))).abs();
+        // The corners of a block turn with it.
+        let corner = BLOCK_M * (0..9).map(|k| turns(k / 3, k % 3)).sum::<f64>();
+        self.blocks.keys().all(|key| {
+            let (from, to) = (centre_of(*key), motion.apply(centre_of(*key)));
+            (0..3).all(|i| (to[i] - from[i]).abs() + corner < 0.5 * COVER_M)
+        })
     }
 
     /// The counts of a block, sampled where it was.

@@ -10,7 +10,6 @@ use e2bki::free::Settings;
 use e2bki_eval::Table;
 
 use self::drive::{Recorded, record, with_fewer_beams, with_noise};
-pub(super) use self::effect::table as effect;
 use self::score::{accuracy, coverage};
 use super::context::Context;
 
@@ -83,6 +82,11 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
         context.path("-frames").display()
     ))?;
     context.table(&rows)
+}
+
+/// What free space does to the scores of a map.
+pub(super) fn scores(context: &mut Context) -> Result<()> {
+    effect::table(context)
 }
 
 /// Mean and standard error.

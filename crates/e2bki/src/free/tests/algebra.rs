@@ -232,6 +232,10 @@ fn flips_are_where_states_change() {
 fn moved_counters_lose_no_surface_and_invent_no_free_space() {
     let whole = sum(&frames(6));
     assert_eq!(whole.moved(&Pose::IDENTITY).unwrap(), whole);
+    // A pose that was written down and read again is the same pose.
+    let rounded = Pose::new([[1.0, -1e-15, 0.0], [1e-15, 1.0, 0.0], [0.0, 0.0, 1.0]], [1e-9, 0.0, -1e-9]).unwrap();
+    assert_eq!(whole.moved(&rounded).unwrap(), whole);
+    assert_ne!(whole.moved(&Pose::from_translation([0.01, 0.0, 0.0]).unwrap()).unwrap(), whole);
     // By whole cubes it is exact.
     let step = Pose::from_translation([0.75, -1.0, 2.25]).unwrap();
     let moved = whole.moved(&step).unwrap();
