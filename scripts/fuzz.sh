@@ -3,7 +3,8 @@
 # SECONDS of fuzzing in all (60, or FUZZ_SECONDS), shared by the targets (all of them where none is named). What is found is
 # kept in fuzz/corpus, where the ordinary tests run it ever after. Needs Rust and a C++ compiler, and says so without one.
 #
-# The same inputs are tried in the same order every time, as many as there is time for. For a campaign:
+# The same inputs are tried in the same order every time, as many as there is time for; where threads do the work (maps, submaps,
+# folders, messages between robots) what is tried follows their timing too, so that runs resemble each other only. For a campaign:
 #   FUZZ_SEED=7        other inputs (1 if not said)
 #   FUZZ_KEEP=FOLDER   goes on from what earlier runs with that folder reached
 #   FUZZ_RUNS=10000000 ends a target after so many executions in all (with FUZZ_KEEP those of earlier runs count)
@@ -42,6 +43,9 @@ program=$build/$host/debug/fuzz
 if [ $# -gt 0 ]; then targets=("$@"); else mapfile -t targets < <(LC_ALL=C ls fuzz/corpus); fi
 jobs=${FUZZ_JOBS:-$(nproc)}
 each=$(( (seconds * jobs + ${#targets[@]} - 1) / ${#targets[@]} ))
+# Addresses are compared and so become a part of what is tried: they have to be the same every time.
+still="setarch $(uname -m) -R"
+$still true 2> /dev/null || still=
 echo "fuzzing: ${#targets[@]} targets, $each s each, seed $seed"
 
 one() {
@@ -60,7 +64,7 @@ one() {
     FUZZ_SEEDS=$folder/seeds/$target "$program" -runs=0 > "$log" 2>&1 || status=$?
     # By name: the order in which a folder lists its files is that in which they were written, or none.
     find "$folder/seeds/$target" "fuzz/corpus/$target" -type f | LC_ALL=C sort | paste -sd, | tr -d '\n' > "$folder/seeds/$target.list"
-    [ "$status" -ne 0 ] || "$program" -seed="$seed" -seed_inputs="@$folder/seeds/$target.list" -runs="$most" -max_total_time="$each" -reload=0 -timeout=20 \
+    [ "$status" -ne 0 ] || $still "$program" -seed="$seed" -seed_inputs="@$folder/seeds/$target.list" -runs="$most" -max_total_time="$each" -reload=0 -timeout=20 \
         -rss_limit_mb=3000 -max_len=8192 -print_final_stats=1 -artifact_prefix="$folder/found/$target/" "$corpus" > "$log" 2>&1 || status=$?
     local runs covered
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
@@ -76,5 +80,5 @@ one() {
     return 1
 }
 export -f one
-export folder program each seed kept
+export folder program each seed kept still
 printf '%s\n' "${targets[@]}" | xargs -P "$jobs" -I{} bash -c 'one {}' || { echo "fuzzing found something"; exit 1; }

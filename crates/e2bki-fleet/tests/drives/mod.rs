@@ -77,7 +77,9 @@ pub(crate) fn alone(runs: &[u64], folder: &Path) -> Vec<u8> {
 pub(crate) fn alone_with(runs: &[u64], more: Vec<PrimitiveState>, folder: &Path) -> Vec<u8> {
     let mut map = empty();
     runs.iter().for_each(|run| drive(*run, |frame| drop(map.insert(frame).unwrap())));
-    map.put_back_anew(more).unwrap();
+    if !more.is_empty() {
+        map.put_back_anew(more).unwrap();
+    }
     let names: Vec<String> = runs.iter().map(|run| name(*run)).collect();
     let path = folder.join("alone.e2bki");
     e2bki_store::save_with(&map, &names, &path).unwrap();

@@ -22,7 +22,8 @@ pub(crate) fn of(map: &Mapper) -> Vec<PrimitiveState> {
 
 /// Puts the marker into a map.
 pub(crate) fn mark(map: &mut Mapper) -> e2bki::Result<()> {
-    map.put_back_anew(of(map))
+    let marker = of(map);
+    map.put_back_anew(marker)
 }
 
 /// The bytes that stand for the marker in a file: its first value in zigzag, seven bits to a byte (Parquet's delta encoding).
