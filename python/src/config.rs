@@ -143,7 +143,8 @@ fn changed(start: &Config, parameters: Option<&Bound<'_, PyDict>>) -> Result<Con
         let value = toml_value(&key, &value)?;
         table.insert(key, value);
     }
-    Ok(Config::from_toml(&table.to_string())?)
+    // What a map file leaves out is not what the default has.
+    Ok(Config::from_flat_toml(&table.to_string())?)
 }
 
 fn toml_value(key: &str, value: &Bound<'_, PyAny>) -> Result<toml::Value> {
@@ -156,6 +157,9 @@ fn toml_value(key: &str, value: &Bound<'_, PyAny>) -> Result<toml::Value> {
     }
     // NumPy's arrays are no sequences to Python, but they can become lists.
     let listed = if value.hasattr("tolist")? { value.call_method0("tolist")? } else { value.clone() };
+    if let Ok(numbers) = listed.extract::<Vec<f64>>() {
+        return Ok(toml::Value::Array(numbers.into_iter().map(toml::Value::Float).collect()));
+    }
     if let Ok(rows) = listed.extract::<Vec<Vec<f64>>>() {
         let row = |row: Vec<f64>| toml::Value::Array(row.into_iter().map(toml::Value::Float).collect());
         return Ok(toml::Value::Array(rows.into_iter().map(row).collect()));
@@ -185,6 +189,14 @@ fn value_of<'py>(py: Python<'py>, field: &Field, config: &Config) -> Result<Boun
     let text = field.value(config);
     if field.key == "input.confusion" {
         return Ok(config.input.confusion.rows().to_vec().into_bound_py_any(py)?);
+    }
+    let factors = match field.key {
+        "input.class_weights" => Some(&config.input.class_weights),
+        "kernel.class_reach" => Some(&config.kernel.class_reach),
+        _ => None,
+    };
+    if let Some(factors) = factors {
+        return Ok(factors.of_classes().to_vec().into_bound_py_any(py)?);
     }
     Ok(match text.as_str() {
         "true" | "false" => (text == "true").into_bound_py_any(py)?,

@@ -80,11 +80,13 @@ def distance(point, center, semi_axes, axes):
     return float(np.linalg.norm(y - a2 * y / (t + a2)))
 
 
-def kernel(d, length):
-    """The sparse kernel: 1 at 0, 0 from its length on."""
+def kernel(d, length, profile):
+    """The kernel: 1 at 0, 0 from its length on."""
     rho = d / length
     if rho >= 1:
         return 0.0
+    if profile == "quadratic":
+        return 1 - rho**2
     return max(0.0, (2 + np.cos(2 * np.pi * rho)) * (1 - rho) / 3 + np.sin(2 * np.pi * rho) / (2 * np.pi))
 
 
@@ -104,6 +106,16 @@ def surfaces(primitives):
     return np.array(found)
 
 
+def reach_of(u, seen_from, surface, config):
+    """How far a kernel reaches: beams spread with range, and where kernels follow surfaces that matters on planes only."""
+    plain = config.length_scale * config.uncertainty_sensitivity * np.exp(1 - u)
+    tens = min(seen_from / 10, 5)
+    if config.reach == "uniform" or config.growth == "everywhere":
+        return plain * (1 + config.reach_growth * tens)
+    third, second, first = np.linalg.eigvalsh(surface)
+    return min(plain * (1 + config.reach_growth * (second - third) / first * tens), max(plain, 0.95))
+
+
 def distance_on(point, mean, cov, surface, reach, config):
     """Distance over reach where kernels follow the surface."""
     across = min(config.reach_across, reach) ** 2
@@ -121,18 +133,17 @@ def posterior(points, primitives, config):
     follows = config.reach == "surface"
     shapes = surfaces(primitives) if follows else primitives["covariance"]
     for mean, cov, p, u, weight, seen_from, surface in zip(*(primitives[name] for name in names), shapes):
-        # Points of one primitive are not independent, and beams spread with range.
+        # Points of one primitive are not independent.
         votes = weight / (1 + config.vote_correlation * (weight - 1))
-        spread = 1 + config.reach_growth * min(seen_from / 10, 5)
         semi_axes, axes = ellipsoid(cov, config.ellipsoid_mass)
-        reach = config.length_scale * config.uncertainty_sensitivity * np.exp(1 - u) * spread
+        reach = reach_of(u, seen_from, surface, config)
         # Farther than this from the middle, nothing is left of the kernel.
         near = np.linalg.norm(points - mean, axis=1) <= reach + semi_axes.max()
         for i in np.flatnonzero(near):
             if follows:
-                k = votes * kernel(distance_on(points[i], mean, cov, surface, reach, config), 1.0)
+                k = votes * kernel(distance_on(points[i], mean, cov, surface, reach, config), 1.0, config.profile)
             else:
-                k = votes * kernel(distance(points[i], mean, semi_axes, axes), reach)
+                k = votes * kernel(distance(points[i], mean, semi_axes, axes), reach, config.profile)
             alpha[i] += k * p
             mass[i] += k
             weighted[i] += k * u

@@ -5,7 +5,8 @@
 //!   ask about that come of it, in the volume and seen from above, and places known to be empty.
 //! - [`run`] feeds frames to any number of maps ([`Entrant`]); [`assess`] asks one of them and gives a [`Record`].
 //! - [`Tally`], [`Calibration`]: the metrics by themselves.
-//! - [`SourceCalibration`]: how much surer of itself a network is than it is right.
+//! - [`SourceCalibration`]: how much surer of itself a network is than it is right; [`ClassCalibration`]: what counts and reaches
+//!   how much, class by class.
 //! - [`plot`]: figures as PNG and SVG.
 //!
 //! Metrics are in percent, and nothing where there is nothing to measure: never 0 or NaN in its place.
@@ -23,6 +24,7 @@
 //! ```
 
 mod assess;
+mod by_class;
 mod calibration;
 mod cells;
 mod confidence;
@@ -40,6 +42,7 @@ mod tally;
 mod truth;
 
 pub use assess::{Answers, assess, assess_map, assess_network, common_miou};
+pub use by_class::{ClassCalibration, Worth};
 pub use calibration::{BINS, Bin, Calibration, ReliabilityBin};
 pub use cells::{CELL_M, Cells};
 pub use confidence::{Confidence, VarianceRange};

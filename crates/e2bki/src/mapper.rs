@@ -188,7 +188,7 @@ impl Mapper {
         let contents = self.contents.get_mut();
         contents.log.begin();
         if let Some((accumulated, (batch, rows))) = self.accumulated.as_mut().zip(frame) {
-            let mut alone = PrimitiveSet::new(self.classes.len(), *contents.set.recipe());
+            let mut alone = PrimitiveSet::new(self.classes.len(), contents.set.recipe().clone());
             alone.insert(batch, rows.iter().copied());
             contents.log.note_more(&alone.take_stale(self.config.run.threads), false);
             return Work { voxels: accumulated.add(&alone), kernel_values: 0 };

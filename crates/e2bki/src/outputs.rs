@@ -108,12 +108,13 @@ impl<'a> Primitive<'a> {
     /// How the surface runs that it is a part of: the covariance of its class around it divided by the largest variance,
     /// as xx, yy, zz, xy, xz, yz; zero unless kernels follow surfaces.
     pub fn surface(&self) -> [f32; 6] {
-        self.set.surface_of(self.slot)
+        self.set.surface_of(self.slot).covariance
     }
 
-    /// Kernel reach ℓβe^{1−u}, longer for what was seen from afar, metres; along the surface where kernels follow it. 0 for a muted primitive.
+    /// Kernel reach ℓβe^{1−u}, longer for what was seen from afar (of planes only, unless it is to grow everywhere), metres;
+    /// along the surface where kernels follow it. 0 for a muted primitive.
     pub fn reach(&self) -> f64 {
-        self.set.recipe().reach(&self.set.with_opinion(self.slot))
+        self.set.recipe().reach(&self.set.with_opinion(self.slot), self.set.surface_of(self.slot))
     }
 }
 

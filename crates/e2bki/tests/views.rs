@@ -5,7 +5,7 @@
 mod common;
 
 use common::*;
-use e2bki::config::{Distance, Doubt, Gated, Reach, Shape, Sparsity};
+use e2bki::config::{ClassFactors, Distance, Doubt, Gated, Growth, Profile, Reach, Shape, Sparsity};
 use e2bki::{Config, Mapper, Primitive};
 use proptest::prelude::*;
 
@@ -84,13 +84,24 @@ fn assert_posterior_is_brute_force(map: &Mapper, points: &[[f64; 3]]) {
         }
         if mass == 0.0 && belief.observed() {
             // On the very edge of a kernel, where a distance d in f32 is just within its reach: s = 1 − d/reach is wrong by
-            // 1e-3 at most (ellipsoids of many metres), and the kernel falls with 3.2 s⁵; ten votes at most.
-            assert!(belief.evidence() < 1e-13, "{} at {x:?}, where nothing reaches", belief.evidence());
+            // 1e-3 at most (ellipsoids of many metres), and the kernel falls with 3.2 s⁵, the quadratic one with 2 s; ten votes
+            // at most.
+            let most = if map.config().kernel.profile == Profile::Quadratic { 2e-2 } else { 1e-13 };
+            assert!(belief.evidence() < most, "{} at {x:?}, where nothing reaches", belief.evidence());
         } else if mass == 0.0 {
             assert!(belief.label().is_none() && belief.uncertainty() == 1.0);
         }
     }
     assert!(observed > points.len() / 40, "the test must see something: {observed}");
+}
+
+/// Quadratic kernels whose reach grows on planes only, some classes farther than others.
+fn quadratic() -> Config {
+    Config::default().with(|c| {
+        (c.kernel.profile, c.kernel.growth) = (Profile::Quadratic, Growth::Planes);
+        (c.kernel.uncertainty_sensitivity, c.kernel.reach_growth) = (0.75, 0.8);
+        c.kernel.class_reach = ClassFactors::new(vec![1.0, 1.4, 0.7, 1.0, 2.0]);
+    })
 }
 
 /// The paper's settings, with clusters of a few dozen points.
@@ -105,6 +116,8 @@ fn posterior_equals_brute_force_over_all_primitives() {
         Config::default().with(|c| c.clustering.method = e2bki::config::Clustering::KMeans),
         Config::default().with(|c| c.kernel.shape = Shape::Sphere),
         Config::default().with(|c| c.kernel.reach = Reach::Uniform),
+        quadratic(),
+        quadratic().with(|c| c.kernel.reach = Reach::Uniform),
         paper(),
     ] {
         let (map, _) = map_of(&drive(3, 3000), &config);
@@ -192,6 +205,7 @@ fn birds_eye_cells_equal_the_query_and_the_planar_brute_force() {
             }));
         }
     }
+    assert_birds_eye(&quadratic());
     for shape in [Shape::Sphere, Shape::Point] {
         assert_birds_eye(&paper().with(|c| c.kernel.shape = shape));
     }

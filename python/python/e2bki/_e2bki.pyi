@@ -33,7 +33,7 @@ class ConfigField(TypedDict):
     unit: str
     about: str
     allowed: str
-    default: float | int | bool | str | list[list[float]]
+    default: float | int | bool | str | list[float] | list[list[float]]
 
 class _Parameters(TypedDict, total=False):
     min_range: float
@@ -44,6 +44,7 @@ class _Parameters(TypedDict, total=False):
     label_neighbourhood: float
     context: float
     class_trust: float
+    class_weights: Sequence[float]
     clustering: Literal["cells", "kmeans++", "fps", "random"]
     cell_size: float
     merge_same_cell: bool
@@ -70,6 +71,9 @@ class _Parameters(TypedDict, total=False):
     reach: Literal["surface", "uniform"]
     reach_across: float
     reach_growth: float
+    growth: Literal["planes", "everywhere"]
+    profile: Literal["quadratic", "sparse"]
+    class_reach: Sequence[float]
     prior: float
     vote_correlation: float
     ellipsoid_mass: float
@@ -148,6 +152,9 @@ class Config:
     def class_trust(self) -> float:
         """How much less a class counts whose points stand alone among others; 0: all classes count the same."""
     @property
+    def class_weights(self) -> list[float]:
+        """For every class, how many times as much its beliefs count among the others at a point; empty: all the same."""
+    @property
     def clustering(self) -> Literal["cells", "kmeans++", "fps", "random"]:
         """How a frame's points become primitives."""
     @property
@@ -225,6 +232,15 @@ class Config:
     @property
     def reach_growth(self) -> float:
         """How much farther the kernel reaches for every 10 m of range, up to 50 m: beams spread."""
+    @property
+    def growth(self) -> Literal["planes", "everywhere"]:
+        """Where the reach grows with range, with `reach` = `surface`."""
+    @property
+    def profile(self) -> Literal["quadratic", "sparse"]:
+        """How the kernel falls from a primitive to where its reach ends."""
+    @property
+    def class_reach(self) -> list[float]:
+        """For every class, how many times as far its kernels reach; empty: all as far."""
     @property
     def prior(self) -> float:
         """Dirichlet prior per class. Paper: α0."""

@@ -16,7 +16,7 @@ use super::study::Study;
 const FRAMES: usize = 60;
 
 /// A part taken out, or another value tried: its name and the settings.
-const WITHOUT: [(&str, &[(&str, &str)]); 19] = [
+const WITHOUT: [(&str, &[(&str, &str)]); 22] = [
     (
         "the paper's weights, gate, reach and doubt (default before)",
         &[
@@ -43,6 +43,12 @@ const WITHOUT: [(&str, &[(&str, &str)]); 19] = [
     ("independent points (ρ = 0)", &[("correlation", "0")]),
     ("ρ = 0.4", &[("correlation", "0.4")]),
     ("points of one frame correlate", &[("correlated", "frame")]),
+    (
+        "quadratic kernel, growth on planes",
+        &[("profile", "quadratic"), ("growth", "planes"), ("reach_growth", "0.8"), ("uncertainty_sensitivity", "0.75")],
+    ),
+    ("quadratic kernel", &[("profile", "quadratic")]),
+    ("growth on planes", &[("growth", "planes"), ("reach_growth", "0.8")]),
     (
         "reach as far across surfaces (default before)",
         &[("reach", "uniform"), ("reach_growth", "0.1"), ("uncertainty_sensitivity", "0.7")],

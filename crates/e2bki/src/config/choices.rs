@@ -105,6 +105,26 @@ choice!(
 );
 
 choice!(
+    /// Where the reach grows with range, with `reach` = `surface` (docs/method.md#reach-along-the-surface).
+    Growth {
+        /// On planes, as far as the surface is one: beams that graze a plane leave gaps that grow with range.
+        Planes = "planes",
+        /// Everywhere.
+        Everywhere = "everywhere",
+    }
+);
+
+choice!(
+    /// How the kernel falls from 1 at a primitive to 0 where its reach ends (docs/method.md#profile-of-the-kernel).
+    Profile {
+        /// 1 − ρ², for a share ρ of the reach.
+        Quadratic = "quadratic",
+        /// The sparse kernel of the paper.
+        Sparse = "sparse",
+    }
+);
+
+choice!(
     /// Which points of a primitive are not independent witnesses of one another (docs/method.md#correlated-witnesses).
     Correlated {
         /// Those of one frame: every further frame adds evidence.

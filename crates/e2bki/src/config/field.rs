@@ -1,6 +1,6 @@
 //! One parameter: its names, its words, its values.
 
-use super::{Config, Confusion};
+use super::{ClassFactors, Config, Confusion};
 use crate::error::{Error, Result};
 
 /// One parameter of [`Config`].
@@ -58,6 +58,10 @@ pub(super) enum Kind {
         get: fn(&Config) -> &Confusion,
         set: fn(&mut Config, Confusion),
     },
+    Factors {
+        get: fn(&Config) -> &ClassFactors,
+        set: fn(&mut Config, ClassFactors),
+    },
 }
 
 impl Field {
@@ -81,6 +85,7 @@ impl Field {
             Kind::Integer { min, max, .. } => format!("a whole number from {min} to {max}"),
             Kind::Flag { .. } => "true or false".into(),
             Kind::Shares { .. } => "[], or a row per class whose shares add up to 1".into(),
+            Kind::Factors { .. } => "[], or a number from 0.05 to 20 per class".into(),
             Kind::Choice { names, .. } => names.iter().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", "),
         }
     }
@@ -103,6 +108,7 @@ impl Field {
             Kind::Flag { get, .. } => get(config).to_string(),
             Kind::Choice { get, .. } => format!("\"{}\"", get(config)),
             Kind::Shares { get, .. } => get(config).to_string(),
+            Kind::Factors { get, .. } => get(config).to_string(),
         }
     }
 
@@ -111,6 +117,7 @@ impl Field {
             Kind::Float { min, max, get, .. } => (*min..=*max).contains(&get(config)),
             Kind::Integer { min, max, get, .. } => (*min..=*max).contains(&get(config)),
             Kind::Shares { get, .. } => get(config).is_proper(),
+            Kind::Factors { get, .. } => get(config).is_proper(),
             Kind::Flag { .. } | Kind::Choice { .. } => true,
         };
         if fits { Ok(()) } else { Err(self.bad(self.value(config))) }

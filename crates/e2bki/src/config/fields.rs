@@ -3,8 +3,8 @@
 
 use super::field::{Field, Kind, Record};
 use super::{
-    ClusterCount, Clustering, Confusion, Correlated, Distance, Doubt, Gate, Gated, LidarModel, Posterior, Reach,
-    Refinement, Shape, Sparsity, Update,
+    ClassFactors, ClusterCount, Clustering, Confusion, Correlated, Distance, Doubt, Gate, Gated, Growth, LidarModel,
+    Posterior, Profile, Reach, Refinement, Shape, Sparsity, Update,
 };
 
 /// Range and access of one parameter.
@@ -28,6 +28,9 @@ macro_rules! kind {
     };
     ($record:ident $name:ident, shares) => {
         Kind::Shares { get: |c| &c.$record.$name, set: |c, v| c.$record.$name = v }
+    };
+    ($record:ident $name:ident, factors) => {
+        Kind::Factors { get: |c| &c.$record.$name, set: |c, v| c.$record.$name = v }
     };
 }
 
@@ -118,6 +121,8 @@ records! {
             "Share of a point's opinion that comes from its neighbours in the scan";
         class_trust: f64 = 1.0, [float 0.0 .. 10.0],
             "How much less a class counts whose points stand alone among others; 0: all classes count the same";
+        class_weights: ClassFactors = ClassFactors::default(), [factors],
+            "For every class, how many times as much its beliefs count among the others at a point; empty: all the same";
     }
     clustering: ClusteringConfig, "Grouping of a frame's points into clusters, which become primitives" {
         method: Clustering = Clustering::Cells, [choice Clustering], flat "clustering",
@@ -178,6 +183,12 @@ records! {
             "How far the kernel reaches across a surface, with `reach` = `surface`";
         reach_growth: f64 = 0.25, [float 0.0 .. 1.0],
             "How much farther the kernel reaches for every 10 m of range, up to 50 m: beams spread";
+        growth: Growth = Growth::Everywhere, [choice Growth],
+            "Where the reach grows with range, with `reach` = `surface`";
+        profile: Profile = Profile::Sparse, [choice Profile],
+            "How the kernel falls from a primitive to where its reach ends";
+        class_reach: ClassFactors = ClassFactors::default(), [factors],
+            "For every class, how many times as far its kernels reach; empty: all as far";
         prior: f64 = 0.001, [float 1e-9 .. 10.0], symbol "α0",
             "Dirichlet prior per class";
         vote_correlation: f64 = 0.1, [float 0.0 .. 1.0],

@@ -5,6 +5,7 @@
 
 mod choices;
 mod confusion;
+mod factors;
 mod field;
 mod fields;
 mod presets;
@@ -12,10 +13,11 @@ mod sum;
 mod text;
 
 pub use choices::{
-    ClusterCount, Clustering, Correlated, Distance, Doubt, Gate, Gated, LidarModel, Posterior, Reach, Refinement,
-    Shape, Sparsity, Update,
+    ClusterCount, Clustering, Correlated, Distance, Doubt, Gate, Gated, Growth, LidarModel, Posterior, Profile, Reach,
+    Refinement, Shape, Sparsity, Update,
 };
 pub use confusion::Confusion;
+pub use factors::ClassFactors;
 pub use field::{Field, Record};
 pub use fields::{
     ClusteringConfig, Config, FreeSpaceConfig, FusionConfig, InputConfig, KernelConfig, RefinementConfig, RunConfig,
@@ -27,6 +29,10 @@ use crate::error::{Error, Result};
 
 /// Tens of metres of range beyond which the reach grows no more.
 pub(crate) const MOST_SPREAD: f64 = 5.0;
+
+/// Where the reach grows on planes only, growth takes it no farther than this, metres: kernels of the default then stay within
+/// the cubic metres beside their own, and beams farther apart than that do not see one surface.
+pub(crate) const MOST_GROWN_M: f64 = 0.95;
 
 /// Widest cluster, metres: along any direction its points then spread by less than the 50 m that a map holds (`state.rs`).
 const WIDEST_M: f64 = 50.0;
@@ -67,15 +73,22 @@ impl Config {
 
     /// Checks what depends on the number of classes.
     pub(crate) fn check_classes(&self, classes: usize) -> Result<()> {
+        let bad = |key: &str, found: String, allowed: String| Err(Error::BadValue { key: key.into(), found, allowed });
         let rows = self.input.confusion.rows().len();
-        if rows == 0 || rows == classes {
-            return Ok(());
+        if rows != 0 && rows != classes {
+            let allowed = format!("[], or {classes} × {classes} for these {classes} classes");
+            return bad("input.confusion", format!("{rows} × {rows}"), allowed);
         }
-        Err(Error::BadValue {
-            key: "input.confusion".into(),
-            found: format!("{rows} × {rows}"),
-            allowed: format!("[], or {classes} × {classes} for these {classes} classes"),
-        })
+        for (key, factors) in
+            [("input.class_weights", &self.input.class_weights), ("kernel.class_reach", &self.kernel.class_reach)]
+        {
+            let found = factors.of_classes().len();
+            if found != 0 && found != classes {
+                let allowed = format!("[], or a factor for each of these {classes} classes");
+                return bad(key, format!("a list of {found}"), allowed);
+            }
+        }
+        Ok(())
     }
 
     /// Correlation between all points that a primitive ever had, as its sums are read; 0 where it was taken account of
@@ -91,7 +104,9 @@ impl Config {
 
     /// Longest reach that the kernel of any primitive has, metres.
     pub fn longest_reach(&self) -> f64 {
-        self.reach(0.0) * self.spread(f64::INFINITY)
+        let (plain, of_class) = (self.reach(0.0), f64::from(self.kernel.class_reach.largest()));
+        let grown = plain * self.spread(f64::INFINITY);
+        of_class * if self.grows_on_planes() { grown.min(plain.max(MOST_GROWN_M)) } else { grown }
     }
 
     /// How far from the ellipsoid of a primitive beliefs can depend on it, metres: its kernel reaches there, or it helps
@@ -107,7 +122,13 @@ impl Config {
         self.longest_reach() + POOLED_M + side * (0.75 * tau).sqrt()
     }
 
-    /// How many times farther the kernel of a primitive reaches that was seen from `range` metres: the beams spread.
+    /// Whether the reach grows with range on planes only: where kernels follow surfaces, and it is not to grow everywhere.
+    pub fn grows_on_planes(&self) -> bool {
+        self.kernel.reach == Reach::Surface && self.kernel.growth == Growth::Planes
+    }
+
+    /// How many times farther the kernel of a primitive reaches that was seen from `range` metres, on a plane or everywhere:
+    /// the beams spread.
     pub fn spread(&self, range: f64) -> f64 {
         1.0 + self.kernel.reach_growth * (0.1 * range).min(MOST_SPREAD)
     }

@@ -1,6 +1,6 @@
 //! Named starting points.
 
-use super::{ClusterCount, Clustering, Config, Doubt, Reach};
+use super::{ClusterCount, Clustering, Config, Doubt, Growth, Profile, Reach};
 use crate::error::{Error, Result};
 
 /// Names of the presets, with what they are for.
@@ -33,6 +33,8 @@ impl Config {
                 c.kernel.uncertainty_sensitivity = 0.75;
                 c.kernel.reach = Reach::Uniform;
                 c.kernel.reach_growth = 0.0;
+                c.kernel.growth = Growth::Everywhere;
+                c.kernel.profile = Profile::Sparse;
                 c.kernel.vote_correlation = 1.0;
                 c.views.doubt = Doubt::Ignorance;
             })

@@ -1,7 +1,7 @@
 //! Configuration files: TOML in, commented TOML out.
 
 use super::field::{Field, Kind};
-use super::{Config, Confusion, PRESETS, Reach, fields, records};
+use super::{ClassFactors, Config, Confusion, Growth, PRESETS, Profile, Reach, fields, records};
 use crate::error::{Error, Result};
 
 impl Config {
@@ -19,13 +19,15 @@ impl Config {
         Self::read(text, Self::of_first_version())
     }
 
-    /// What a map is made with that does not say: kernels reached equally far in all directions, and what was seen through
-    /// was not counted.
+    /// What a map is made with that does not say: sparse kernels reached equally far in all directions, farther with range
+    /// whatever they were on, and what was seen through was not counted.
     fn of_first_version() -> Self {
         Self::default().with(|c| {
             c.kernel.reach = Reach::Uniform;
             // Files from before there was a line for it were read with this.
             c.kernel.reach_growth = 0.1;
+            c.kernel.growth = Growth::Everywhere;
+            c.kernel.profile = Profile::Sparse;
             c.free_space.enabled = false;
         })
     }
@@ -94,6 +96,9 @@ impl Config {
         let start = Self::of_first_version();
         let written = |field: &&Field| match field.key {
             "fusion.correlated" | "clustering.min_points_per_cluster" => field.value(self) != field.value(&start),
+            "input.class_weights" | "kernel.class_reach" | "kernel.growth" | "kernel.profile" => {
+                field.value(self) != field.value(&start)
+            }
             "kernel.reach" => self.kernel.reach != Reach::Uniform,
             "kernel.reach_across" => self.kernel.reach != Reach::Uniform || field.value(self) != field.value(&start),
             _ => field.record != "free_space" || field.value(self) != field.value(&start),
@@ -130,6 +135,9 @@ impl Config {
             (Kind::Choice { set, .. }, toml::Value::String(v)) if set(self, v) => {}
             (Kind::Shares { set, .. }, toml::Value::Array(rows)) => {
                 set(self, Confusion::of_toml(rows).ok_or_else(bad)?);
+            }
+            (Kind::Factors { set, .. }, toml::Value::Array(values)) => {
+                set(self, ClassFactors::of_toml(values).ok_or_else(bad)?);
             }
             _ => return Err(bad()),
         }
@@ -232,6 +240,30 @@ mod tests {
         assert_eq!(config, before);
         config.set_text("confusion", "[]").unwrap();
         assert_eq!(config, Config::default());
+    }
+
+    #[test]
+    fn factors_of_classes_survive_a_round_trip_and_are_numbers_in_range() {
+        let mut config = Config::default();
+        let plain = config.to_flat_toml();
+        assert!(
+            !plain.contains("class_reach") && !plain.contains("class_weights"),
+            "files of before stay as they were"
+        );
+        config.set_text("kernel.class_reach", "[1, 1.5]").unwrap();
+        config.set_text("class_weights", "[0.8, 1]").unwrap();
+        assert_eq!(config.kernel.class_reach.of_classes(), [1.0, 1.5]);
+        assert_eq!((config.input.class_weights.of(0), config.input.class_weights.of(7)), (0.8, 1.0));
+        assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
+        assert_eq!(Config::from_flat_toml(&config.to_flat_toml()).unwrap(), config);
+        assert!((config.longest_reach() - 1.5 * Config::default().longest_reach()).abs() < 1e-9);
+        for wrong in ["[0]", "[1, -1]", "[nan]", "[21]", "[[1]]", "1", "\"x\""] {
+            let message = config.clone().set_text("class_reach", wrong).unwrap_err().to_string();
+            assert!(message.contains("0.05 to 20"), "{wrong}: {message}");
+        }
+        assert!(config.check_classes(2).is_ok());
+        let message = config.check_classes(3).unwrap_err().to_string();
+        assert!(message.contains("class_weights") && message.contains("3 classes"), "{message}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! In this order: hard labels become opinions by the agreement of their neighbours ([`labels`]), the source's learned
 //! confusion is applied ([`confusion`]), and every opinion is mixed with those around it ([`neighbours`]), classes
-//! weighted by their [`trust`]. Neighbours are the points of a cube and of those that touch its faces ([`cubes`]).
+//! weighted by their [`trust`] and by what was learned of them (`class_weights`). Neighbours are the points of a cube and of those that touch its faces ([`cubes`]).
 
 mod confusion;
 mod cubes;
@@ -20,7 +20,8 @@ use crate::input::{EvidentialPoints, Said};
 /// Brings context into the opinions of checked points.
 pub(crate) fn add_context(points: &mut EvidentialPoints, said: Said, config: &Config) {
     let classes = points.classes;
-    let mixes = config.input.context > 0.0;
+    let weights = config.input.class_weights.of_classes();
+    let mixes = config.input.context > 0.0 || !weights.is_empty();
     let side = config.input.label_neighbourhood as f32;
     let cubes = (said == Said::Labels || mixes).then(|| Cubes::new(&points.position, &points.label, classes, side));
 
@@ -37,7 +38,9 @@ pub(crate) fn add_context(points: &mut EvidentialPoints, said: Said, config: &Co
     // Neighbours, and the trust in each class.
     if let Some(cubes) = cubes.filter(|_| mixes) {
         let of_rows = cubes_of_rows.unwrap_or_else(|| cubes.numbers.of.iter().map(|cube| (*cube, 1)).collect());
-        let trust = class_trust(&cubes.counts, classes, config.input.class_trust);
+        let power = if config.input.context > 0.0 { config.input.class_trust } else { 0.0 };
+        let mut trust = class_trust(&cubes.counts, classes, power);
+        trust.iter_mut().zip(weights).for_each(|(trust, weight)| *trust *= weight);
         points.mix_with_neighbours(&cubes, &of_rows, config.input.context as f32, &trust);
     }
 }

@@ -124,6 +124,32 @@ mod tests {
     }
 
     #[test]
+    fn learned_weights_move_belief_between_classes_and_make_no_ignorance() {
+        let (places, weights) = ([[3.0, 0.1, 0.1], [9.0, 0.1, 0.1]], [0.25, 1.0, 2.0]);
+        let evidence = [6.0, 3.0, 0.0, 1.0, 1.0, 4.0];
+        let frame =
+            Frame { points: &places, semantics: Semantics::Evidence(&evidence), world_from_sensor: Pose::IDENTITY };
+        for context in [0.0, 0.8] {
+            let plain = Config::default().with(|c| {
+                c.input.context = context;
+                c.input.class_trust = 0.0;
+            });
+            let weighted =
+                plain.clone().with(|c| c.input.class_weights = crate::config::ClassFactors::new(weights.to_vec()));
+            let of = |config: &Config| EvidentialPoints::from_frame(&frame, 3, config).unwrap().0;
+            let (a, b) = (of(&plain), of(&weighted));
+            for i in 0..2 {
+                let shares: Vec<f32> = a.odds(i).iter().zip(weights).map(|(odds, weight)| odds * weight).collect();
+                let scale = a.odds(i).iter().sum::<f32>() / shares.iter().sum::<f32>();
+                let fits = |(found, share): (&f32, &f32)| (found - share * scale).abs() < 1e-4;
+                assert!(b.odds(i).iter().zip(&shares).all(fits), "{:?} {shares:?}", b.odds(i));
+                assert!((a.uncertainty(i) - b.uncertainty(i)).abs() < 1e-6);
+            }
+            assert_eq!((a.label[0], b.label[0]), (0, 1));
+        }
+    }
+
+    #[test]
     fn means_match_a_brute_force_over_all_pairs() {
         let places: Vec<[f32; 3]> = (0..60)
             .map(|i| [3.0 + (i * 7 % 13) as f32 * 0.11, (i * 5 % 11) as f32 * 0.13, (i % 4) as f32 * 0.2])

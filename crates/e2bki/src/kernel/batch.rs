@@ -93,7 +93,8 @@ pub(crate) fn kernel_of_points<S: Simd>(
         let d = unit * t * norm.sqrt() / product;
         let d = if distance == Distance::Squared { d * d } else { d };
         let s = one.plus(d, per_reach).max(zero);
-        value_at(simd, s).store(&mut kernel[start..end]);
+        let k = if form.quadratic { s * (one + one - s) } else { value_at(simd, s) };
+        k.store(&mut kernel[start..end]);
     }
 }
 
@@ -112,8 +113,11 @@ fn kernel_within<S: Simd>(simd: S, form: &Form, [x, y, z]: [&[f32]; 3], len: usi
         let u = (a * x).plus(b, y).plus(c, z);
         let v = (d * y).plus(e, z);
         let w = f * z;
-        let length = (u * u).plus(v, v).plus(w, w).sqrt();
-        value_at(simd, (one - length).max(zero)).store(&mut kernel[start..end]);
+        let squared = (u * u).plus(v, v).plus(w, w);
+        // The quadratic one needs no root and no polynomial.
+        let k =
+            if form.quadratic { (one - squared).max(zero) } else { value_at(simd, (one - squared.sqrt()).max(zero)) };
+        k.store(&mut kernel[start..end]);
     }
 }
 
@@ -154,10 +158,13 @@ fn cofactors<S: Simd>(t: Vector<S>, squares: [Vector<S>; 3]) -> ([Vector<S>; 3],
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Shape;
-    use crate::kernel::sparse_kernel;
+    use crate::config::{Profile, Shape};
+    use crate::kernel::{quadratic_kernel, sparse_kernel};
     use crate::primitive::Ellipsoid;
     use proptest::prelude::*;
+
+    type Kernel = fn(f64, f64) -> f64;
+    const KERNELS: [(Profile, Kernel); 2] = [(Profile::Sparse, sparse_kernel), (Profile::Quadratic, quadratic_kernel)];
 
     /// The value at one point in company of others, through the vectors of this processor and one by one.
     fn kernel_at(form: &Form, x: [f32; 3], distance: Distance) -> f32 {
@@ -201,32 +208,38 @@ mod tests {
             let length = on_surface.iter().map(|v| v * v).sum::<f64>().sqrt();
             let x: [f64; 3] = std::array::from_fn(|i| on_surface[i] * (1.0 + height / length));
             let x: [f32; 3] = x.map(|v| v as f32);
-            let form = Form::new(&ellipsoid, reach, Distance::Euclidean);
-            let k = kernel_at(&form, x, Distance::Euclidean);
-            let expected = sparse_kernel(ellipsoid.distance(x.map(f64::from)), reach);
-            prop_assert!((f64::from(k) - expected).abs() < 5e-5, "{k} {expected} a {:?}", ellipsoid.semi_axes);
-            if k > 0.0 {
-                prop_assert!((0..3).all(|i| x[i].abs() <= form.half_box[i]), "the box cuts the kernel");
+            for (profile, kernel) in KERNELS {
+                let form = Form::new(&ellipsoid, reach, Distance::Euclidean, profile);
+                let k = kernel_at(&form, x, Distance::Euclidean);
+                let expected = kernel(ellipsoid.distance(x.map(f64::from)), reach);
+                // The quadratic one is not flat where it ends: what a distance is off by, it is off by twice over the reach.
+                let most = if profile == Profile::Sparse { 5e-5 } else { 5e-5 + 2.0 * 4e-5 / reach };
+                prop_assert!((f64::from(k) - expected).abs() < most, "{k} {expected} a {:?}", ellipsoid.semi_axes);
+                if k > 0.0 {
+                    prop_assert!((0..3).all(|i| x[i].abs() <= form.half_box[i]), "the box cuts the kernel");
+                }
             }
         }
     }
 
     proptest! {
         #[test]
-        fn a_kernel_within_an_ellipsoid_is_the_sparse_kernel_of_its_own_distance(
+        fn a_kernel_within_an_ellipsoid_is_that_of_its_own_distance(
             c in prop::array::uniform3(prop::array::uniform3(-1.0..1.0_f64)), least in 0.05..0.5_f64,
             x in prop::array::uniform3(-1.5..1.5_f32),
         ) {
             let b = |i: usize, j: usize| (0..3).map(|k| c[i][k] * c[j][k]).sum::<f64>() + if i == j { least * least } else { 0.0 };
             let support = [b(0, 0), b(1, 1), b(2, 2), b(0, 1), b(0, 2), b(1, 2)];
-            let form = Form::within(support, (support[0] + support[1] + support[2]).sqrt());
             let u = crate::kernel::root_of_inverse(support);
             let distance = |x: [f64; 3]| u.iter().map(|row| (0..3).map(|i| row[i] * x[i]).sum::<f64>().powi(2)).sum::<f64>().sqrt();
-            let k = kernel_at(&form, x, Distance::Euclidean);
-            prop_assert!((f64::from(k) - sparse_kernel(distance(x.map(f64::from)), 1.0)).abs() < 2e-5, "{k}");
-            if k > 0.0 {
-                prop_assert!((0..3).all(|i| x[i].abs() <= form.half_box[i]), "the box cuts the kernel");
-                prop_assert!(x.iter().map(|v| v * v).sum::<f32>() <= form.reach * form.reach * (1.0 + 1e-5), "the ball cuts it");
+            for (profile, kernel) in KERNELS {
+                let form = Form::within(support, (support[0] + support[1] + support[2]).sqrt(), profile);
+                let k = kernel_at(&form, x, Distance::Euclidean);
+                prop_assert!((f64::from(k) - kernel(distance(x.map(f64::from)), 1.0)).abs() < 2e-5, "{k}");
+                if k > 0.0 {
+                    prop_assert!((0..3).all(|i| x[i].abs() <= form.half_box[i]), "the box cuts the kernel");
+                    prop_assert!(x.iter().map(|v| v * v).sum::<f32>() <= form.reach * form.reach * (1.0 + 1e-5), "the ball cuts it");
+                }
             }
         }
     }
@@ -236,7 +249,7 @@ mod tests {
         // A point-like ellipsoid makes the distance exact enough to see the polynomial alone.
         let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let point = Ellipsoid { center: [0.0; 3], axes, semi_axes: [1e-6; 3] };
-        let form = Form::new(&point, 1.0, Distance::Euclidean);
+        let form = Form::new(&point, 1.0, Distance::Euclidean, Profile::Sparse);
         for i in 0..=1000 {
             let d = i as f32 / 1000.0;
             let k = kernel_at(&form, [d, 0.0, 0.0], Distance::Euclidean);
@@ -253,7 +266,7 @@ mod tests {
                 for reach in [0.005, 0.4, 136.0] {
                     let semi_axes = [longest * flat, longest * flat.sqrt(), longest];
                     let ellipsoid = Ellipsoid { center: [0.0; 3], axes, semi_axes };
-                    let form = Form::new(&ellipsoid, reach, Distance::Euclidean);
+                    let form = Form::new(&ellipsoid, reach, Distance::Euclidean, Profile::Sparse);
                     // The bound of the other test, and what rounding the position to f32 costs beside a short reach.
                     let tolerance = 5e-5 + 4.0 * f64::from(f32::EPSILON) * (longest + reach) / reach;
                     for step in 0..60 {

@@ -1,6 +1,6 @@
 //! A primitive's ellipsoid and reach as the batched kernel reads them.
 
-use crate::config::Distance;
+use crate::config::{Distance, Profile};
 use crate::primitive::Ellipsoid;
 
 /// Distance from the surface at which the kernel ends, metres.
@@ -26,10 +26,12 @@ pub(crate) struct Form {
     /// distance: then `axes` has the rows of the upper triangular U, `semi_axes` is zero, and no point farther than
     /// `reach` from the centre is inside.
     pub(crate) follows: bool,
+    /// Whether the kernel is 1 − ρ² and not the sparse one.
+    pub(crate) quadratic: bool,
 }
 
 impl Form {
-    pub(crate) fn new(ellipsoid: &Ellipsoid, reach: f64, distance: Distance) -> Self {
+    pub(crate) fn new(ellipsoid: &Ellipsoid, reach: f64, distance: Distance, profile: Profile) -> Self {
         // Widened by more than the rounding to f32, so that the box never cuts off what the kernel would give.
         let margin = f64::from(support_of(reach as f32, distance)) * (1.0 + 1e-6) + 1e-6;
         // Measured: 2 + log₂(longest/shortest) steps leave at most 4e−5 m, usually far less (see the batch tests).
@@ -48,12 +50,13 @@ impl Form {
             reach: reach as f32,
             half_box: ellipsoid.half_box().map(|v| (v * (1.0 + 1e-6) + margin) as f32),
             follows: false,
+            quadratic: profile == Profile::Quadratic,
         }
     }
 
     /// A kernel whose support is the ellipsoid xᵀB⁻¹x ≤ 1 about the centre, for a positive definite B given as xx, yy,
     /// zz, xy, xz, yz in square metres; none of its points is farther away than `farthest`.
-    pub(crate) fn within(support: [f64; 6], farthest: f64) -> Self {
+    pub(crate) fn within(support: [f64; 6], farthest: f64, profile: Profile) -> Self {
         let u = root_of_inverse(support);
         Self {
             axes: u.map(|row| row.map(|v| v as f32)),
@@ -63,6 +66,7 @@ impl Form {
             unit: 1.0,
             steps: 0,
             follows: true,
+            quadratic: profile == Profile::Quadratic,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The sparse kernel, and its value for a batch of points around one ellipsoid.
+//! The kernel, and its value for a batch of points around one ellipsoid.
 
 mod batch;
 mod form;
@@ -8,4 +8,4 @@ mod vector;
 pub use batch::kernel_of_nearness;
 pub(crate) use batch::{LANES, kernel_of_points};
 pub(crate) use form::{Form, root_of_inverse, support_of};
-pub use sparse::sparse_kernel;
+pub use sparse::{quadratic_kernel, sparse_kernel};

@@ -1,4 +1,4 @@
-//! The sparse kernel k′(d, ℓ) in f64, as the paper writes it: the reference for the batched form.
+//! The sparse kernel k′(d, ℓ) in f64, as the paper writes it, and the quadratic one: the references for the batched form.
 
 use std::f64::consts::TAU;
 
@@ -17,6 +17,12 @@ pub fn sparse_kernel(distance: f64, length: f64) -> f64 {
     } else {
         0.0
     }
+}
+
+/// 1 − (d/ℓ)²; 0 from d = ℓ on.
+pub fn quadratic_kernel(distance: f64, length: f64) -> f64 {
+    let rho = distance / length;
+    if rho < 1.0 { 1.0 - rho * rho } else { 0.0 }
 }
 
 #[cfg(test)]

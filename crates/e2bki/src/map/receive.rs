@@ -14,7 +14,7 @@ impl PrimitiveSet {
     /// Adds rows of a batch to primitives, (slot, row) pairs, and derives everything anew, unless that can wait. The class
     /// stays: it is that of the rows.
     pub(crate) fn fold(&mut self, pairs: &[(u32, usize)], batch: &Batch) {
-        let (recipe, stamp, defers, follows) = (self.recipe, self.stamp, self.defers(), self.recipe.follows());
+        let (recipe, stamp, defers, follows) = (self.recipe.clone(), self.stamp, self.defers(), self.recipe.follows());
         let (cubes, classes) = (self.cubes(), self.classes());
         let Self { slots, surfaces, .. } = self;
         let surface = |core: &Core| surfaces.at(core.mean, core.label);

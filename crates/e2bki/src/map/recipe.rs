@@ -1,14 +1,16 @@
 //! From sums to everything that is derived from them.
 
+use std::sync::Arc;
+
 use super::slots::Core;
 use super::surfaces::Surface;
-use crate::config::{Config, Distance, Reach, Shape};
-use crate::kernel::{Form, root_of_inverse, sparse_kernel};
+use crate::config::{Config, Distance, MOST_GROWN_M, MOST_SPREAD, Profile, Reach, Shape};
+use crate::kernel::{Form, quadratic_kernel, root_of_inverse, sparse_kernel};
 use crate::maths::{exp, mahalanobis_threshold_2d, mahalanobis_threshold_3d};
 use crate::primitive::{Ellipsoid, opinion_of, witnesses_per_point};
 
 /// How sums become an ellipsoid, an opinion and a kernel.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Recipe {
     /// Mahalanobis threshold of the ellipsoid (paper: τ).
     tau: f64,
@@ -26,6 +28,11 @@ pub(crate) struct Recipe {
     vote_correlation: f64,
     /// Growth of the reach for every 10 m of range.
     growth: f64,
+    /// Whether it grows on planes only.
+    on_planes: bool,
+    profile: Profile,
+    /// How many times as far the kernels of each class reach; empty: all as far.
+    of_class: Arc<[f32]>,
 }
 
 impl Recipe {
@@ -40,6 +47,9 @@ impl Recipe {
             correlation: config.lifetime_correlation(),
             vote_correlation: config.kernel.vote_correlation,
             growth: config.kernel.reach_growth,
+            on_planes: config.grows_on_planes(),
+            profile: config.kernel.profile,
+            of_class: config.kernel.class_reach.of_classes().into(),
         }
     }
 
@@ -64,36 +74,47 @@ impl Recipe {
         self.across.is_some()
     }
 
-    /// ℓβe^{1−u}, longer for what was seen from afar; 0 for a muted primitive.
-    pub(crate) fn reach(&self, core: &Core) -> f64 {
-        let spread = 1.0 + self.growth * (0.1 * core.sums.mean_range()).min(crate::config::MOST_SPREAD);
-        if core.muted { 0.0 } else { self.reach * exp(1.0 - f64::from(core.uncertainty)) * spread }
+    /// ℓβe^{1−u}, longer for what was seen from afar, on planes or everywhere; 0 for a muted primitive.
+    pub(crate) fn reach(&self, core: &Core, surface: Surface) -> f64 {
+        if core.muted {
+            return 0.0;
+        }
+        let of_class = self.of_class.get(usize::from(core.label)).map_or(1.0, |factor| f64::from(*factor));
+        let plain = self.reach * exp(1.0 - f64::from(core.uncertainty));
+        let tens = (0.1 * core.sums.mean_range()).min(MOST_SPREAD);
+        let grown = if self.on_planes {
+            (plain * (1.0 + self.growth * f64::from(surface.flatness) * tens)).min(plain.max(MOST_GROWN_M))
+        } else {
+            plain * (1.0 + self.growth * tens)
+        };
+        grown * of_class
     }
 
     /// The kernel that a judged primitive has on a surface.
     pub(crate) fn form_on(&self, core: &Core, surface: Surface) -> Form {
-        let reach = self.reach(core);
+        let reach = self.reach(core, surface);
         match self.across.filter(|_| reach > 0.0) {
             Some(across) => {
                 let (support, farthest) = self.support(core, surface, reach, across);
-                Form::within(support, farthest)
+                Form::within(support, farthest, self.profile)
             }
-            None => Form::new(&self.ellipsoid(core), reach, self.distance),
+            None => Form::new(&self.ellipsoid(core), reach, self.distance, self.profile),
         }
     }
 
     /// The kernel that a judged primitive has on a surface, at a place, in f64.
     pub(crate) fn kernel_at(&self, core: &Core, surface: Surface, x: [f64; 3]) -> f64 {
-        let reach = self.reach(core);
+        let reach = self.reach(core, surface);
+        let kernel = if self.profile == Profile::Quadratic { quadratic_kernel } else { sparse_kernel };
         let Some(across) = self.across.filter(|_| reach > 0.0) else {
             let d = self.ellipsoid(core).distance(x);
             let d = if self.distance == Distance::Squared { d * d } else { d };
-            return if reach > 0.0 { sparse_kernel(d, reach) } else { 0.0 };
+            return if reach > 0.0 { kernel(d, reach) } else { 0.0 };
         };
         let u = root_of_inverse(self.support(core, surface, reach, across).0);
         let d: [f64; 3] = std::array::from_fn(|i| x[i] - core.mean[i]);
         let squared: f64 = u.iter().map(|row| (row[0] * d[0] + row[1] * d[1] + row[2] * d[2]).powi(2)).sum();
-        sparse_kernel(squared.sqrt(), 1.0)
+        kernel(squared.sqrt(), 1.0)
     }
 
     /// Support of a kernel that follows the surface: the primitive's own ellipsoid, widened by `across` everywhere and
@@ -105,7 +126,7 @@ impl Recipe {
             Shape::Point => [0.0; 6],
             Shape::Ellipsoid | Shape::Sphere => core.sums.covariance().map(|v| self.tau * v),
         };
-        let surface = surface.map(f64::from);
+        let surface = surface.covariance.map(f64::from);
         let surface = match self.shape {
             Shape::Ellipsoid => surface,
             Shape::Sphere | Shape::Point => {

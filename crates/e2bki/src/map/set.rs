@@ -9,7 +9,7 @@ use super::large::{Large, is_small, longest};
 use super::recipe::Recipe;
 use super::seen::Seen;
 use super::slots::{Batch, Core, Slots};
-use super::surfaces::Surfaces;
+use super::surfaces::{Surface, Surfaces};
 use crate::keys::BlockKey;
 use crate::primitive::{MANY_QUANTA, Sums, block_of, checked_sum};
 use crate::threads::threads_of;
@@ -156,7 +156,7 @@ impl PrimitiveSet {
     }
 
     fn add(&mut self, batch: &Batch, rows: &[usize], id_of: impl Fn(usize, &Core) -> u64 + Sync) {
-        let (classes, recipe, stamp, cubes) = (self.slots.classes(), self.recipe, self.stamp, self.cubes);
+        let (classes, recipe, stamp, cubes) = (self.slots.classes(), self.recipe.clone(), self.stamp, self.cubes);
         let (defers, follows) = (self.defers(), self.recipe.follows());
         let core = |order: usize| {
             let core = &batch.cores[rows[order]];
@@ -325,8 +325,9 @@ impl PrimitiveSet {
     /// A judged copy of some primitives without their height, on the shadows of their surfaces.
     pub(crate) fn to_flat_batch(&self, slots: &[u32]) -> Batch {
         let shadow = |slot: &u32| {
-            let [xx, yy, _, xy, ..] = self.surface_of(*slot);
-            [xx, yy, 0.0, xy, 0.0, 0.0]
+            let surface = self.surface_of(*slot);
+            let [xx, yy, _, xy, ..] = surface.covariance;
+            Surface { covariance: [xx, yy, 0.0, xy, 0.0, 0.0], ..surface }
         };
         Batch { surfaces: slots.iter().map(shadow).collect(), ..self.copied(slots, |sums| sums.flattened()) }
     }

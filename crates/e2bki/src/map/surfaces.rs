@@ -20,8 +20,14 @@ const NONE: u32 = u32::MAX;
 /// Variance that stands for how little a few points tell about the surface, m²: one point alone has none.
 const UNSURE_M2: f64 = 0.05 * 0.05;
 
-/// Shape of a surface: its covariance divided by the largest variance, as xx, yy, zz, xy, xz, yz.
-pub(crate) type Surface = [f32; 6];
+/// Shape of a surface.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Surface {
+    /// Its covariance divided by the largest variance, as xx, yy, zz, xy, xz, yz.
+    pub(crate) covariance: [f32; 6],
+    /// How much of a plane it is, (λ₂ − λ₃)/λ₁ of its variances from the largest down: 1 for a plane, 0 for a line and a ball.
+    pub(crate) flatness: f32,
+}
 
 /// A surface as it was and as it is.
 #[derive(Clone, Copy)]
@@ -306,5 +312,46 @@ fn surface_of(moments: &Moments) -> Surface {
         if i < 3 { value.max(0.0) + UNSURE_M2 } else { value }
     });
     let per_largest = 1.0 / largest_eigenvalue(covariance);
-    covariance.map(|v| (v * per_largest) as f32)
+    let scaled = covariance.map(|v| v * per_largest);
+    Surface { covariance: scaled.map(|v| v as f32), flatness: flatness(scaled) as f32 }
+}
+
+/// λ₂ − λ₃ of a covariance with λ₁ = 1: their sum is the trace less 1, their product the determinant.
+fn flatness([xx, yy, zz, xy, xz, yz]: [f64; 6]) -> f64 {
+    let sum = xx + yy + zz - 1.0;
+    let product = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz);
+    (sum * sum - 4.0 * product).max(0.0).sqrt().min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::primitive::symmetric_eigen;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn flatness_is_the_difference_of_the_two_smaller_variances(
+            c in prop::array::uniform3(prop::array::uniform3(-1.0..1.0_f64)), least in 0.001..0.5_f64,
+        ) {
+            let b = |i: usize, j: usize| (0..3).map(|k| c[i][k] * c[j][k]).sum::<f64>() + if i == j { least } else { 0.0 };
+            let matrix = [b(0, 0), b(1, 1), b(2, 2), b(0, 1), b(0, 2), b(1, 2)];
+            let [third, second, first] = symmetric_eigen(matrix).0;
+            let found = flatness(matrix.map(|v| v / first));
+            prop_assert!((found - (second - third) / first).abs() < 1e-5, "{found} {third} {second} {first}");
+        }
+    }
+
+    #[test]
+    fn planes_are_flat_and_lines_balls_and_lone_points_are_not() {
+        for (variances, expected) in
+            [([1.0, 1.0, 0.0], 1.0), ([1.0, 0.0, 0.0], 0.0), ([1.0, 1.0, 1.0], 0.0), ([1.0, 0.5, 0.1], 0.4)]
+        {
+            let [xx, yy, zz] = variances;
+            assert!((flatness([xx, yy, zz, 0.0, 0.0, 0.0]) - expected).abs() < 1e-9, "{variances:?}");
+        }
+        let mut lone = [0.0; 10];
+        lone[0] = 1.0;
+        assert_eq!(surface_of(&lone).flatness, 0.0);
+    }
 }

@@ -146,7 +146,7 @@ fn refinement_is_the_plain_reading_of_the_rules() {
             });
             let recipe = Recipe::solid(&config);
             let mut rng = Rng::new(seed);
-            let mut set = PrimitiveSet::new(CLASSES, recipe);
+            let mut set = PrimitiveSet::new(CLASSES, recipe.clone());
             let mut plain: Vec<Plain> = Vec::new();
             for _ in 0..6 {
                 let batch = frame(&mut rng);
@@ -204,7 +204,7 @@ fn a_near_observation_prunes_a_far_contradiction_and_not_the_other_way_round() {
             let evidence: Vec<i64> = (0..CLASSES).map(|c| i64::from(c == *label) << 32).collect();
             push(&mut batch, sums, evidence);
         }
-        let mut set = PrimitiveSet::new(CLASSES, recipe);
+        let mut set = PrimitiveSet::new(CLASSES, recipe.clone());
         set.begin();
         set.insert(&batch, 0..batch.cores.len());
         refine(&mut set, &config);

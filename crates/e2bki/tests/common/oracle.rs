@@ -1,15 +1,30 @@
 //! Kernels of primitives in f64 and from the public sums alone, by the formulas.
 
-use e2bki::config::{Distance, Reach, Shape};
+use e2bki::config::{Distance, Growth, Profile, Reach, Shape};
 use e2bki::kernel::sparse_kernel;
 use e2bki::primitive::{Ellipsoid, symmetric_eigen};
 use e2bki::{Mapper, Primitive};
 
 const PAIRS: [(usize, usize); 6] = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
 
-/// Reach of a primitive's kernel.
-pub(crate) fn reach_of(map: &Mapper, p: &Primitive<'_>) -> f64 {
-    map.config().reach(p.uncertainty()) * (1.0 + map.config().kernel.reach_growth * (p.range() / 10.0).min(5.0))
+/// Reach of a primitive's kernel on a surface.
+pub(crate) fn reach_of(map: &Mapper, p: &Primitive<'_>, surface: [f64; 6]) -> f64 {
+    let (kernel, plain) = (&map.config().kernel, map.config().reach(p.uncertainty()));
+    let (of_class, tens) = (f64::from(kernel.class_reach.of(p.label())), (p.range() / 10.0).min(5.0));
+    if kernel.reach == Reach::Uniform || kernel.growth == Growth::Everywhere {
+        return plain * (1.0 + kernel.reach_growth * tens) * of_class;
+    }
+    let [third, second, first] = symmetric_eigen(surface).0;
+    let grown = plain * (1.0 + kernel.reach_growth * (second - third) / first * tens);
+    grown.min(plain.max(0.95)) * of_class
+}
+
+/// The kernel of a distance.
+fn profile(map: &Mapper, distance: f64, length: f64) -> f64 {
+    match map.config().kernel.profile {
+        Profile::Quadratic => (1.0 - (distance / length).powi(2)).max(0.0),
+        _ => sparse_kernel(distance, length),
+    }
 }
 
 /// The surface at every primitive: moments of its class in the half-metre cubes around it, 2 : 1 along each axis, with a
@@ -54,7 +69,7 @@ fn distance_to(shape: Shape, [mean, x]: [[f64; 3]; 2], covariance: [f64; 6], tau
 
 /// The kernel of a primitive at a place; `planar` for a bird's-eye view, where nothing has height.
 pub(crate) fn kernel_of(map: &Mapper, p: &Primitive<'_>, surface: [f64; 6], x: [f64; 3], planar: bool) -> f64 {
-    let (kernel, reach) = (&map.config().kernel, reach_of(map, p));
+    let (kernel, reach) = (&map.config().kernel, reach_of(map, p, surface));
     if p.state().muted {
         return 0.0;
     }
@@ -74,7 +89,7 @@ pub(crate) fn kernel_of(map: &Mapper, p: &Primitive<'_>, surface: [f64; 6], x: [
     };
     if kernel.reach == Reach::Uniform {
         let d = distance_to(kernel.shape, [mean, x], covariance, tau, dimensions);
-        return sparse_kernel(if kernel.distance == Distance::Squared { d * d } else { d }, reach);
+        return profile(map, if kernel.distance == Distance::Squared { d * d } else { d }, reach);
     }
     let mut surface = flat(surface);
     if kernel.shape == Shape::Sphere {
@@ -99,5 +114,5 @@ pub(crate) fn kernel_of(map: &Mapper, p: &Primitive<'_>, surface: [f64; 6], x: [
     let both = |k: usize| if k < 3 { 1.0 } else { 2.0 };
     let squared: f64 =
         PAIRS.iter().enumerate().map(|(k, (i, j))| both(k) * inverse[k] * d[*i] * d[*j]).sum::<f64>() / determinant;
-    sparse_kernel(squared.max(0.0).sqrt(), 1.0)
+    profile(map, squared.max(0.0).sqrt(), 1.0)
 }
