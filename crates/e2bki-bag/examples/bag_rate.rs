@@ -1,4 +1,4 @@
-//! How fast clouds of a recording are read and decoded: `cargo run --release -p e2bki-bag --features zstd --example bag_rate -- DRIVE.mcap [THREADS]`.
+//! How fast clouds of a recording are read and decoded: `cargo run --release -p e2bki-bag --example bag_rate -- DRIVE.mcap [THREADS]`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("which recording?")?;
     let threads: usize = arguments.next().map_or(Ok(2), |text| text.parse())?;
-    let bag = Bag::open(path.as_ref())?;
+    let bag = Bag::open(&path)?;
     let scans: Vec<&Entry> =
         bag.entries().iter().filter(|entry| bag.topics().get(entry.topic).is_some_and(|t| t.kind == CLOUD)).collect();
     let (next, points, bytes) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
