@@ -45,7 +45,9 @@ def test_cells_from_above_have_the_state_of_the_space_over_the_ground(room):
     b = room.query_bev([[5.0, 1.0], [-WALL + 0.1, 0.05], [30.0, 0]])
     assert b.state.tolist() == [1, 2, 0] and b.label[0] == 0
     # What is as low as the ground meets it.
-    assert room.query_bev([[6.0, 1.0]], band=(-0.05, 0.05)).state[0] == 2
+    ring = [[6.5 * np.cos(a), 6.5 * np.sin(a)] for a in np.linspace(0, 6, 50)]
+    assert (room.query_bev(ring, band=(-0.05, 0.05)).state == 2).any()
+    assert not (room.query_bev(ring).state == 2).any()
     cells = room.bev(resolution=0.5)
     inside = np.hypot(*cells.center.T) < 9
     assert len(cells.state) == len(cells) and (cells.state[inside] != 2).all() and (cells.state[inside] == 1).mean() > 0.5
