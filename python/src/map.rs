@@ -24,7 +24,7 @@ use crate::interrupt;
 use crate::layers::{self, Asked};
 use crate::primitives::{Columns, PyPrimitives};
 use crate::report::PyFrameReport;
-use crate::submaps::{Described, changed};
+use crate::submaps::{Described, changed, mounting, refuse_turned};
 use crate::threads;
 
 /// A semantic map: insert frames, ask for beliefs.
@@ -368,17 +368,27 @@ impl PyMap {
         changed(py, done?)
     }
 
-    /// correct(poses) -> dict
+    /// correct(poses, *, body_from_sensor=None) -> dict
     ///
     /// Moves submaps to corrected poses: {id: world_from_submap}, (4, 4) rigid motions, the pose of the first frame of
     /// each. Corrections start from how the map was inserted: the first poses give the first map again. Returns how many
-    /// primitives were "altered", "made" and "removed". On an exception the map is unchanged.
-    fn correct<'py>(&self, py: Python<'py>, poses: &Bound<'py, PyDict>) -> Result<Bound<'py, PyDict>> {
+    /// primitives were "altered", "made" and "removed". On an exception the map is unchanged. Poses that are plainly of
+    /// another sensor are refused: body_from_sensor, a (4, 4) rigid motion, says where the sensor is on what they are of.
+    #[pyo3(signature = (poses, *, body_from_sensor = None))]
+    fn correct<'py>(
+        &self,
+        py: Python<'py>,
+        poses: &Bound<'py, PyDict>,
+        body_from_sensor: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyDict>> {
         let mut all = BTreeMap::new();
+        let mounted = mounting(body_from_sensor)?;
         for (id, pose) in poses.iter() {
-            all.insert(id.extract::<u32>()?, arrays::pose(Some(&pose), "world_from_submap")?);
+            let pose = arrays::pose(Some(&pose), "world_from_submap")?;
+            all.insert(id.extract::<u32>()?, mounted.map_or(Ok(pose), |mounted| pose.after(&mounted))?);
         }
         let done = self.write(py, |map| {
+            refuse_turned(map.submaps().and_then(|submaps| submaps.turned_submaps(&all)), mounted)?;
             let done = map.correct(&all);
             self.show(|publisher| publisher.flush(map));
             done
@@ -386,22 +396,26 @@ impl PyMap {
         changed(py, done?)
     }
 
-    /// correct_frames(poses, *, source=None) -> dict
+    /// correct_frames(poses, *, source=None, body_from_sensor=None) -> dict
     ///
     /// As correct, from corrected poses of frames: {number: world_from_sensor}, of one source or of all. Everything moves
     /// along with the frames that saw it, so that drift within a submap is corrected too; key frames are enough.
-    #[pyo3(signature = (poses, *, source = None))]
+    #[pyo3(signature = (poses, *, source = None, body_from_sensor = None))]
     fn correct_frames<'py>(
         &self,
         py: Python<'py>,
         poses: &Bound<'py, PyDict>,
         source: Option<&str>,
+        body_from_sensor: Option<&Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyDict>> {
         let mut all = BTreeMap::new();
+        let mounted = mounting(body_from_sensor)?;
         for (number, pose) in poses.iter() {
-            all.insert(number.extract::<u64>()?, arrays::pose(Some(&pose), "world_from_sensor")?);
+            let pose = arrays::pose(Some(&pose), "world_from_sensor")?;
+            all.insert(number.extract::<u64>()?, mounted.map_or(Ok(pose), |mounted| pose.after(&mounted))?);
         }
         let done = self.write(py, |map| {
+            refuse_turned(map.submaps().and_then(|submaps| submaps.turned_frames(source, &all)), mounted)?;
             let done = map.correct_frames(source, &all);
             self.show(|publisher| publisher.flush(map));
             done

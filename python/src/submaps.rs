@@ -49,6 +49,23 @@ impl Described {
     }
 }
 
+/// Where the sensor is on what poses are of, if that was said.
+pub(crate) fn mounting(body_from_sensor: Option<&Bound<'_, PyAny>>) -> Result<Option<Pose>> {
+    body_from_sensor.map(|motion| arrays::pose(Some(motion), "body_from_sensor")).transpose()
+}
+
+/// Refuses poses that are turned all along a drive, as those of another sensor are, unless it was said what they are of.
+pub(crate) fn refuse_turned(degrees: Option<f64>, mounted: Option<Pose>) -> e2bki::Result<()> {
+    match degrees.filter(|_| mounted.is_none()) {
+        None => Ok(()),
+        Some(degrees) => Err(e2bki::Error::Unsupported(format!(
+            "these are not poses of the sensor: along the whole drive they go {degrees:.0}° elsewhere than its frames did, \
+             in steps of the same length; say with `body_from_sensor` where the sensor is on what they are of \
+             (numpy.eye(4) if they are right)"
+        ))),
+    }
+}
+
 /// What a change of submaps did.
 pub(crate) fn changed(py: Python<'_>, done: SubmapChange) -> Result<Bound<'_, PyDict>> {
     let all = PyDict::new(py);

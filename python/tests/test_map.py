@@ -113,11 +113,18 @@ def test_regions_merging_and_forgetting(tmp_path, street):
         world_from_map=[np.eye(4), moved],
         allow_duplicates=True,
     )
-    # What is moved is cut at the faces of the cubes there: a few primitives more, of the same points.
+    # By whole cubes: nothing is cut, and all sums are those of the moved points.
     merged = e2bki.load(tmp_path / "both.e2bki")
-    assert len(street) + len(small) <= len(merged) < 1.01 * (len(street) + len(small))
+    assert len(merged) == len(street) + len(small)
     points = [each.primitives().weight.sum() for each in (merged, street, small)]
     assert points[0] == points[1] + points[2]
+    here, there = small.primitives(), merged.primitives()
+    far = there.mean[:, 0] > 250 + here.mean[:, 0].max() / 2
+    there_mean = there.mean[far] - moved[:3, 3]
+    order, was = (np.lexsort(np.round(mean, 6).T) for mean in (there_mean, here.mean))
+    np.testing.assert_allclose(there_mean[order], here.mean[was], rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(there.weight[far][order], here.weight[was])
+    np.testing.assert_array_equal(there.log_evidence[far][order], here.log_evidence[was])
     both = street.copy()
     report = both.merge(small)
     assert report.folded == len(small) and len(both) == len(street)

@@ -111,3 +111,48 @@ def test_what_cannot_be_done_is_said(scan, tmp_path):
     build(scan, [0.0]).save(tmp_path / "plain.e2bki")
     with pytest.raises(e2bki.Error, match="keeps no submaps"):
         e2bki.load(tmp_path / "plain.e2bki", submaps=True)
+
+
+def test_submaps_of_other_classes_are_refused(scan, tmp_path):
+    points, evidence, _ = scan
+    m = build(scan, [0.0, 5.0], submaps=2.0)
+    before = held(m)
+    other = e2bki.Map(["a", "b", "x"], config=SUM, submaps=2.0)
+    other.insert(points, evidence=evidence, world_from_sensor=shifted(0.0))
+    with pytest.raises(e2bki.Error, match="classes differ"):
+        m.merge(other)
+    with pytest.raises(e2bki.Error, match="classes differ"):
+        m.merge(other, trust=0.5)
+    np.testing.assert_array_equal(held(m), before)
+    assert len(m.submaps()) == 2
+    # The files of one beside the other, which is equal but for the name of a class.
+    same = build(scan, [0.0], submaps=2.0)
+    same.save(tmp_path / "same.e2bki")
+    other.save(tmp_path / "other.e2bki")
+    beside = tmp_path / "other.e2bki.submaps"
+    for file in beside.iterdir():
+        file.unlink()
+    for file in (tmp_path / "same.e2bki.submaps").iterdir():
+        (beside / file.name).write_bytes(file.read_bytes())
+    with pytest.raises(e2bki.Error, match="other classes"):
+        e2bki.load(tmp_path / "other.e2bki", submaps=True)
+    assert len(e2bki.load(tmp_path / "other.e2bki")) == len(other)
+
+
+def test_poses_of_another_sensor_are_noticed(scan):
+    m = build(scan, np.arange(0.0, 30.0, 1.5), submaps=3.0)
+    before = held(m)
+    # Forward is z for a camera.
+    camera_from_sensor = np.array([[0, -1, 0, 0], [0, 0, -1, 0], [1, 0, 0, 0], [0, 0, 0, 1.0]])
+    poses = {k: shifted(1.5 * k) @ np.linalg.inv(camera_from_sensor) for k in range(20)}
+    with pytest.raises(e2bki.Error, match="body_from_sensor"):
+        m.correct_frames(poses)
+    of_submaps = {s["id"]: s["world_from_submap"] @ np.linalg.inv(camera_from_sensor) for s in m.submaps()}
+    with pytest.raises(e2bki.Error, match="90°"):
+        m.correct(of_submaps)
+    np.testing.assert_array_equal(held(m), before)
+    m.correct_frames(poses, body_from_sensor=camera_from_sensor)
+    m.correct(of_submaps, body_from_sensor=camera_from_sensor)
+    np.testing.assert_array_equal(held(m), before)
+    m.correct_frames(poses, body_from_sensor=np.eye(4))
+    assert not np.array_equal(held(m), before)

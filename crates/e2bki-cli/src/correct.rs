@@ -7,9 +7,9 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use e2bki::submaps::{SubmapChange, Submaps};
 use e2bki::{Mapper, Pose};
-use e2bki_data::parse::{PoseRows, pose_rows};
+use e2bki_data::parse::{Keyed, PoseRows, pose_rows, rigid};
 
-use crate::{submaps, table};
+use crate::{merge, submaps, table};
 
 /// Farthest that the time of a pose may be from that of its frame, seconds.
 const SAME_TIME_S: f64 = 0.005;
@@ -26,8 +26,10 @@ enum Per {
 /// Move the submaps of a map to corrected poses
 #[derive(Args)]
 #[command(after_help = "Examples:\n  e2bki correct loop.e2bki --poses optimised.txt -o corrected.e2bki\n  \
-    e2bki correct loop.e2bki --poses graph.g2o --per submap -o corrected.e2bki\n\n\
-    Poses are world_from_sensor, as the frames had them when they were mapped: TUM (time x y z qx qy qz qw), KITTI (12\n\
+    e2bki correct loop.e2bki --poses graph.g2o --per submap -o corrected.e2bki\n  \
+    e2bki correct 08.e2bki --poses 08/poses.txt --calibration 08/calib.txt -o corrected.e2bki   # KITTI\n\n\
+    Poses are world_from_sensor, as the frames had them when they were mapped (--calibration and --body-from-sensor make\n\
+    them of poses of a camera or a base): TUM (time x y z qx qy qz qw), KITTI (12\n\
     numbers a line), with frame numbers (13 or 17 numbers), or g2o (VERTEX_SE3:QUAT). TUM poses belong to frames by their\n\
     times where frames have times, else the first is of frame 0, as in KITTI's files. Poses of frames correct the drift\n\
     within a submap too; poses of submaps move each as one piece. Corrections start from how the map was inserted: they\n\
@@ -41,6 +43,12 @@ pub(crate) struct Options {
     /// What the poses are of
     #[arg(long, value_enum, default_value_t = Per::Frame)]
     per: Per,
+    /// KITTI's calib.txt, where the poses are of its camera, in the world of the first one: `Tr` takes them to the LiDAR
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
+    /// Where the sensor is on what the poses are of (a base, an IMU): 12 numbers, or a file of them
+    #[arg(long, value_name = "MOTION", conflicts_with = "calibration")]
+    body_from_sensor: Option<String>,
     /// Correct the submaps of this drive only
     #[arg(long, value_name = "NAME")]
     source: Option<String>,
@@ -52,7 +60,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let name = options.poses.display();
     let text = std::fs::read_to_string(&options.poses).with_context(|| format!("cannot read {name}"))?;
-    let rows = pose_rows(&text).with_context(|| format!("{name}"))?;
+    let rows = of_sensor(pose_rows(&text).with_context(|| format!("{name}"))?, options)?;
     let (mut map, header) = submaps::load(&options.map)?;
     let done = correct(&mut map, rows, options).with_context(|| format!("{name}"))?;
     let farthest = farthest(&map);
@@ -71,6 +79,7 @@ fn correct(map: &mut Mapper, rows: PoseRows, options: &Options) -> Result<Submap
     let Some(all) = map.submaps() else { bail!("the map keeps no submaps") };
     if options.per == Per::Submap {
         let poses = by_submap(all, rows, options.source.as_deref())?;
+        refuse_turned(all.turned_submaps(&poses), options)?;
         return Ok(map.correct(&poses)?);
     }
     let mut sources: Vec<&str> = all.iter().map(|submap| submap.source()).collect();
@@ -87,7 +96,47 @@ fn correct(map: &mut Mapper, rows: PoseRows, options: &Options) -> Result<Submap
         PoseRows::ByLine(poses) => (0..).zip(poses).collect(),
         PoseRows::ByTime(poses) => by_time(all, poses, options.source.as_deref())?,
     };
+    refuse_turned(all.turned_frames(options.source.as_deref(), &poses), options)?;
     Ok(map.correct_frames(options.source.as_deref(), &poses)?)
+}
+
+/// Poses of the sensor from poses of what it is mounted on.
+fn of_sensor(rows: PoseRows, options: &Options) -> Result<PoseRows> {
+    let (before, after) = if let Some(path) = &options.calibration {
+        let name = path.display();
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+        let camera_from_lidar = Keyed::parse(&text).numbers::<12>("Tr").and_then(|numbers| rigid(&numbers));
+        let camera_from_lidar = camera_from_lidar.with_context(|| format!("{name}"))?;
+        (camera_from_lidar.inverse(), camera_from_lidar)
+    } else if let Some(motion) = &options.body_from_sensor {
+        (Pose::IDENTITY, merge::motion_of(motion).context("--body-from-sensor")?)
+    } else {
+        return Ok(rows);
+    };
+    let of_one = |pose: Pose| before.after(&pose.after(&after)?);
+    Ok(match rows {
+        PoseRows::ByFrame(poses) => {
+            let all = poses.into_iter().map(|(number, pose)| Ok((number, of_one(pose)?)));
+            PoseRows::ByFrame(all.collect::<e2bki::Result<_>>()?)
+        }
+        PoseRows::ByLine(poses) => PoseRows::ByLine(poses.into_iter().map(of_one).collect::<e2bki::Result<_>>()?),
+        PoseRows::ByTime(poses) => {
+            let all = poses.into_iter().map(|(time, pose)| Ok((time, of_one(pose)?)));
+            PoseRows::ByTime(all.collect::<e2bki::Result<_>>()?)
+        }
+    })
+}
+
+/// Refuses poses that are plainly of something else than the sensor, unless it was said what they are of.
+fn refuse_turned(degrees: Option<f64>, options: &Options) -> Result<()> {
+    match degrees {
+        Some(degrees) if options.body_from_sensor.is_none() => bail!(
+            "these are not poses of the sensor: along the whole drive they go {degrees:.0}° elsewhere than its frames did, \
+             in steps of the same length. If they are of KITTI's camera, add --calibration calib.txt; else say with \
+             --body-from-sensor where the sensor is on what they are of (\"1 0 0 0  0 1 0 0  0 0 1 0\" if they are right)"
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// Poses of submaps by their ids.

@@ -64,6 +64,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     let how = MergeOptions { allow_duplicates: options.allow_duplicates, config, trust: trust(&options.trust)? };
     let merged = e2bki_store::merge(&inputs, &how, &options.out)?;
+    let submaps = match (merged.submaps, &merged.without_submaps) {
+        (Some(count), _) => count.to_string(),
+        (None, Some(why)) => format!("none kept: {why}"),
+        (None, None) => "none kept".into(),
+    };
     table::print(&[
         vec!["merged".into(), options.out.display().to_string()],
         vec!["maps".into(), inputs.len().to_string()],
@@ -71,12 +76,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         vec!["primitives after".into(), merged.rows.to_string()],
         vec!["classes".into(), merged.header.classes.names().join(", ")],
         vec!["sources".into(), merged.header.sources.join(", ")],
-        vec!["submaps".into(), merged.submaps.map_or_else(|| "none kept".into(), |count| count.to_string())],
+        vec!["submaps".into(), submaps],
     ])?;
     if let Some(path) = &options.json {
         let value = serde_json::json!({
             "out": options.out, "maps": options.maps, "primitives_before": merged.rows_before,
             "primitives": merged.rows, "classes": merged.header.classes.names(), "sources": merged.header.sources,
+            "submaps": merged.submaps, "without_submaps": merged.without_submaps,
         });
         table::write_json(path, &value)?;
     }
@@ -95,7 +101,7 @@ fn trust(texts: &[String]) -> Result<Vec<(String, f64)>> {
 }
 
 /// A motion from numbers, or from a file of numbers.
-fn motion_of(text: &str) -> Result<Pose> {
+pub(crate) fn motion_of(text: &str) -> Result<Pose> {
     let path = std::path::Path::new(text);
     let text = if path.is_file() {
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use e2bki::submaps::{Submap, SubmapRule, Trust, moved_states, moved_sums};
+use e2bki::submaps::{SubmapRule, Trust, moved_states, moved_sums};
 use e2bki::{ClassSet, Config, Mapper, Pose, PrimitiveState};
 
 use crate::error::{Error, Result};
 use crate::file::{Header, MapFile, save_under};
 use crate::folder::open_any;
-use crate::submaps::has_submaps;
+use crate::submaps::{has_submaps, list_submaps};
 
 /// A map to merge.
 #[derive(Debug, Clone)]
@@ -41,6 +41,8 @@ pub struct Merged {
     pub rows: usize,
     /// Submaps of the result; none are kept unless every input has its own, and all have the same classes.
     pub submaps: Option<usize>,
+    /// Why none are kept although some input has submaps.
+    pub without_submaps: Option<String>,
 }
 
 /// One input, read.
@@ -78,7 +80,8 @@ pub fn merge(inputs: &[Input], options: &MergeOptions, out: impl AsRef<std::path
     let rows_before = parts.iter().map(|part| part.states.len()).sum();
     let mut sources = Vec::new();
     let names = classes.names().to_vec();
-    let keep = parts.iter().all(|part| part.has_submaps && part.header.classes.names() == names);
+    let without_submaps = without_submaps(&parts, &names);
+    let keep = parts.iter().all(|part| part.has_submaps) && without_submaps.is_none();
     for part in parts {
         let map = if keep {
             with_submaps(&part, &working, &options.trust)?
@@ -97,7 +100,15 @@ pub fn merge(inputs: &[Input], options: &MergeOptions, out: impl AsRef<std::path
     let header = Header { config, ..Header::of(&whole, &sources) };
     save_under(&header, &whole, out.as_ref())?;
     let submaps = whole.submaps().map(|submaps| submaps.len());
-    Ok(Merged { header, rows_before, rows: whole.len(), submaps })
+    Ok(Merged { header, rows_before, rows: whole.len(), submaps, without_submaps })
+}
+
+/// Why the submaps that some parts have cannot be kept, if they cannot.
+fn without_submaps(parts: &[Part], names: &[String]) -> Option<String> {
+    parts.iter().find(|part| part.has_submaps)?;
+    let missing = parts.iter().find(|part| !part.has_submaps).map(|part| format!("{} has none", part.path.display()));
+    let differ = parts.iter().find(|part| part.header.classes.names() != names);
+    missing.or_else(|| differ.map(|part| format!("{} has other classes than the merged map", part.path.display())))
 }
 
 /// A part as a map that keeps its submaps, each moved and trusted by itself.
@@ -116,10 +127,7 @@ fn with_submaps(part: &Part, config: &Config, trust: &[(String, f64)]) -> Result
         map.trust_submaps(&ids, Trust::new(*factor)?).map_err(&named)?;
     }
     if part.world_from_map != Pose::IDENTITY {
-        let submaps = map.submaps().into_iter().flat_map(|submaps| submaps.iter());
-        let moved = |submap: &Submap| Ok((submap.id(), part.world_from_map.after(&submap.pose())?));
-        let poses = submaps.map(moved).collect::<e2bki::Result<_>>().map_err(&named)?;
-        map.correct(&poses).map_err(&named)?;
+        map.move_submaps(&part.world_from_map).map_err(&named)?;
     }
     Ok(map)
 }
@@ -187,7 +195,12 @@ fn read(input: &Input) -> Result<Part> {
     let (header, states) = open_any(&input.path)?;
     let mut states: Vec<PrimitiveState> = states;
     states.sort_unstable_by_key(|state| state.id);
-    let has_submaps = MapFile::open(&input.path).is_ok_and(|file| has_submaps(&input.path, &file));
+    let file = MapFile::open(&input.path).ok().filter(|file| has_submaps(&input.path, file));
+    let has_submaps = file.is_some();
+    if has_submaps {
+        // Says what is wrong with them before anything is read.
+        list_submaps(&input.path)?;
+    }
     Ok(Part { path: input.path.clone(), world_from_map: input.world_from_map, header, states, has_submaps })
 }
 

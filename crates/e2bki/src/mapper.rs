@@ -144,27 +144,32 @@ impl Mapper {
             }
             None => None,
         };
-        let (mut submaps, number) = (self.submaps.take(), self.frames);
-        // Beside the rest: neither looks at the other.
+        let set = &mut self.contents.get_mut().set;
+        let frame = self.submaps.as_mut().map(|submaps| submaps.begin_frame(set, world_from_sensor, self.frames));
+        let mut submaps = self.submaps.take();
         let keep = || {
-            if let Some(submaps) = &mut submaps {
-                submaps.add(&batch, &rows, world_from_sensor, number, sight.as_ref());
+            if let Some((submaps, sight)) = submaps.as_mut().zip(sight.as_ref()) {
+                submaps.add_sight(sight);
             }
         };
-        rayon::join(|| self.insert_rows(&batch, &rows, &mut report), keep);
+        // Beside the rest: neither looks at the other.
+        rayon::join(|| self.insert_rows(&batch, &rows, frame, &mut report), keep);
         self.submaps = submaps;
         // Giving back the memory of a frame is part of inserting it.
         timed(&mut report.timings.insert, || drop((batch, rows)));
         Ok(report)
     }
 
-    fn insert_rows(&mut self, batch: &Batch, rows: &[usize], report: &mut FrameReport) {
+    /// `frame` is its number in the submap that is kept.
+    fn insert_rows(&mut self, batch: &Batch, rows: &[usize], frame: Option<u64>, report: &mut FrameReport) {
         let Self { contents, config, .. } = self;
         let set = &mut contents.get_mut().set;
         let mut time = report.timings;
 
         // 5. Insert: the primitives go to the blocks of the map.
+        set.remember(frame);
         report.folded = timed(&mut time.insert, || fold(set, batch, rows, config));
+        set.remember(None);
 
         // 6. Refine: prune what nearer primitives contradict, merge what agrees, derive what changed.
         timed(&mut time.refine, || {
@@ -239,6 +244,8 @@ impl Mapper {
         if let Some((mine, theirs)) = contents.free.as_mut().zip(other.free_space()) {
             mine.combine(theirs, false, &weights)?;
         }
+        self.close_submap();
+        let contents = self.contents.get_mut();
         let folded = fold(&mut contents.set, &batch, &rows, &self.config);
         let mut outcome = refine(&mut contents.set, &self.config);
         contents.set.settle(std::mem::take(&mut outcome.changed));

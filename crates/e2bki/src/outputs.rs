@@ -348,7 +348,8 @@ impl Mapper {
             (primitives, derived, index + log.byte_size(), live.as_ref().map_or(0, |live| live.byte_size()))
         });
         let accumulated = self.accumulated.as_ref().map_or(0, |accumulated| accumulated.byte_size());
-        let submaps = self.submaps().map_or(0, |submaps| submaps.byte_size());
+        let growing = self.contents.read(|contents| contents.set.size_of_additions());
+        let submaps = self.submaps.as_ref().map_or(0, |submaps| submaps.byte_size()) + growing;
         let free_space = self.free_space().map_or(0, |counters| counters.byte_size());
         ByteSize { primitives, derived, index, voxels: live + accumulated, submaps, free_space }
     }

@@ -418,3 +418,142 @@ fn a_map_that_was_there_before_is_a_submap_and_so_is_one_that_is_merged() {
     direct.insert(&frames[3].borrow()).unwrap();
     assert_same(&map, &direct);
 }
+
+/// What submaps added, summed by another way: every stretch mapped alone.
+#[test]
+fn what_a_submap_added_is_the_map_of_its_frames_alone() {
+    let frames: Vec<OwnedFrame> = (0..12).map(|k| frame(k + 3, 0.4 * (k % 5) as f64, 120)).collect();
+    let mut map = mapper(&config());
+    map.keep_submaps(SubmapRule::Frames(3), "drive").unwrap();
+    for (number, frame) in frames.iter().enumerate() {
+        if number == 7 {
+            // Half of the map goes away while a submap grows, as with a memory budget, and comes back.
+            let gone = map.take_inside([-100.0, -100.0, -100.0], [3.0, 100.0, 100.0]);
+            assert!(gone.len() > 10);
+            map.insert(&frame.borrow()).unwrap();
+            let mut fresh = map.take_inside([-100.0, -100.0, -100.0], [3.0, 100.0, 100.0]);
+            // Where both have something, the sum: as the tiles of a folder have it.
+            let mut all: BTreeMap<_, PrimitiveState> = BTreeMap::new();
+            for state in gone.into_iter().chain(fresh.drain(..)) {
+                all.entry(key(&state)).and_modify(|known| known.add(&state).unwrap()).or_insert(state);
+            }
+            map.put_back_anew(all.into_values().collect()).unwrap();
+            continue;
+        }
+        map.insert(&frame.borrow()).unwrap();
+        // Looking in between changes nothing.
+        let so_far = map.submaps().unwrap().iter().map(|submap| submap.part().len()).max();
+        assert!(so_far.unwrap() > 0 && map.byte_size().submaps > 0);
+    }
+    assert_eq!(map.submaps().unwrap().len(), 4);
+    for (submap, frames) in map.submaps().unwrap().iter().zip(frames.chunks(3)) {
+        let mut alone = mapper(&config());
+        let mut seen: BTreeMap<([i64; 3], usize), u64> = BTreeMap::new();
+        for (number, frame) in frames.iter().enumerate() {
+            let mut one = mapper(&config());
+            one.insert(&frame.borrow()).unwrap();
+            one.states()
+                .for_each(|state| *seen.entry(key(&state)).or_default() += number as u64 * state.sums.weight as u64);
+            alone.insert(&frame.borrow()).unwrap();
+        }
+        let mut states: Vec<PrimitiveState> = alone.states().collect();
+        states.sort_by_key(key);
+        states.iter_mut().zip(0..).for_each(|(state, id)| state.id = id);
+        assert_eq!(submap.part().states().collect::<Vec<_>>(), states);
+        let sums: Vec<u64> = states.iter().map(|state| seen[&key(state)]).collect();
+        assert_eq!(submap.part().frame_sums(), sums);
+    }
+    let mut rest = mapper(&config());
+    frames[..3].iter().chain(&frames[9..]).for_each(|frame| drop(rest.insert(&frame.borrow()).unwrap()));
+    map.remove_submaps(&[1, 2]).unwrap();
+    assert_same(&map, &rest);
+}
+
+#[test]
+fn submaps_moved_by_whole_cubes_and_right_angles_stay_whole() {
+    let (mut map, _) = ten_runs();
+    let before = map.clone();
+    let quarter = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
+    let motions = [
+        Pose::from_translation([500.0, -0.75, 0.25]).unwrap(),
+        Pose::new(quarter, [-3.25, 1000.5, 0.0]).unwrap(),
+        Pose::new([[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]], [0.0, 0.25, -2.0]).unwrap(),
+    ];
+    for motion in motions {
+        let done = map.move_submaps(&motion).unwrap();
+        assert_eq!(done.submaps, 10);
+        // Means that lie on a face of their cube are in the cube behind it where the face was turned round.
+        if motion.rotation() == Pose::IDENTITY.rotation() {
+            assert_eq!(map.len(), before.len());
+        }
+        let mut direct: BTreeMap<([i64; 3], usize), PrimitiveState> = BTreeMap::new();
+        for state in before.submaps().unwrap().iter().flat_map(|s| s.part().states().collect::<Vec<_>>()) {
+            let moved = moved_states(&state, &motion, &config());
+            assert_eq!((moved.len(), moved[0].sums.weight), (1, state.sums.weight));
+            let entry = direct.entry(key(&moved[0]));
+            entry.and_modify(|known| known.add(&moved[0]).unwrap()).or_insert(moved[0].clone());
+        }
+        let mut states: Vec<PrimitiveState> = map.states().collect();
+        states.sort_by_key(key);
+        assert_eq!(states.len(), direct.len());
+        for (a, b) in states.iter().zip(direct.values()) {
+            assert_eq!((a.sums, &a.log_evidence), (b.sums, &b.log_evidence));
+        }
+        map.move_submaps(&motion.inverse()).unwrap();
+        assert!(map.states().eq(before.states()));
+    }
+    // Corrected by whole cubes as a user would say it: all frames of a turned drive.
+    let shift = Pose::from_translation([0.0, 12.5, 0.0]).unwrap();
+    let there = |submap: &Submap| (submap.id(), shift.after(&submap.pose()).unwrap());
+    let poses: BTreeMap<u32, Pose> = map.submaps().unwrap().iter().map(there).collect();
+    map.correct(&poses).unwrap();
+    assert_eq!(map.len(), before.len());
+    // By half a cube nothing is lost either.
+    map.move_submaps(&Pose::from_translation([0.125, 0.125, 0.0]).unwrap()).unwrap();
+    let points = |map: &Mapper| map.states().map(|state| state.sums.weight).sum::<f64>();
+    assert_eq!(points(&map), points(&before));
+}
+
+#[test]
+fn a_moved_map_keeps_the_corrections_within_its_submaps() {
+    let frames: Vec<_> = (0..4).map(|k| frame(k, 50.0 * k as f64, 100)).collect();
+    let mut map = mapper(&config());
+    map.keep_submaps(SubmapRule::Called, "drive").unwrap();
+    frames.iter().for_each(|frame| drop(map.insert(&frame.borrow()).unwrap()));
+    let bent = |k: u64, motion: &Pose| {
+        let drift = pose(0.01 * k as f64, [0.0, 0.1 * k as f64, 0.0]);
+        motion.after(&drift.after(&frames[k as usize].world_from_sensor).unwrap()).unwrap()
+    };
+    let corrected = |motion: &Pose| -> BTreeMap<u64, Pose> { (0..4).map(|k| (k, bent(k, motion))).collect() };
+    let motion = pose(0.8, [7.0, -3.0, 0.5]);
+    let mut at_once = map.clone();
+    at_once.correct_frames(None, &corrected(&motion)).unwrap();
+    map.correct_frames(None, &corrected(&Pose::IDENTITY)).unwrap();
+    map.move_submaps(&motion).unwrap();
+    assert_same(&map, &at_once);
+}
+
+#[test]
+fn submaps_of_other_classes_are_refused_and_nothing_changes() {
+    let (mut map, _) = ten_runs();
+    let before = map.clone();
+    let names: Vec<String> = (0..common::CLASSES).map(|c| format!("other-{c}")).collect();
+    for names in [names.clone(), names[1..].to_vec()] {
+        let classes = e2bki::ClassSet::from_names(&names).unwrap();
+        let mut other = Mapper::new(classes.clone(), config()).unwrap();
+        other.keep_submaps(SubmapRule::Called, "other").unwrap();
+        let reason = map.merge(&other).unwrap_err().to_string();
+        assert!(reason.contains("classes differ") && reason.contains("other-1"), "{reason}");
+        assert_same(&map, &before);
+        assert_eq!(map.submaps().unwrap().len(), 10);
+    }
+    // Parts of fewer classes, as from another map's files.
+    let part = |classes: usize| Part::of_states(classes, 0.25, &[], &[]).unwrap();
+    let at = (Pose::IDENTITY, Placement::rigid(Pose::IDENTITY));
+    let submap = Submap::restored((3, "x".into()), (Vec::new(), 1), at, Trust::FULL, part(common::CLASSES - 1));
+    let reason = map.restore_submaps(vec![submap], 4).unwrap_err();
+    assert!(matches!(&reason, Error::Submap { id: 3, what } if what.contains("classes")), "{reason}");
+    assert_eq!(map.submaps().unwrap().len(), 10);
+    assert_same(&map, &before);
+    map.remove_submaps(&[9]).unwrap();
+}

@@ -658,9 +658,14 @@ class Map:
         """The next frame begins a submap; with a source, of a drive of that name."""
     def remove(self, *, submaps: Sequence[int] | None = None, source: str | None = None) -> SubmapChange:
         """Takes submaps (ids) or all of a source out: the map is then exactly that of the others."""
-    def correct(self, poses: dict[int, Any]) -> SubmapChange:
-        """Moves submaps to corrected poses: {id: world_from_submap}, (4, 4) rigid motions."""
-    def correct_frames(self, poses: dict[int, Any], *, source: str | None = None) -> SubmapChange:
+    def correct(self, poses: dict[int, Any], *, body_from_sensor: Any = None) -> SubmapChange:
+        """Moves submaps to corrected poses: {id: world_from_submap}, (4, 4) rigid motions.
+
+        Poses that are plainly of another sensor are refused: body_from_sensor says where the sensor is on what they are of.
+        """
+    def correct_frames(
+        self, poses: dict[int, Any], *, source: str | None = None, body_from_sensor: Any = None
+    ) -> SubmapChange:
         """Moves everything along with corrected frames: {number: world_from_sensor}, (4, 4) rigid motions."""
     def merge(self, other: Map, *, trust: float = 1.0) -> FrameReport:
         """Adds all primitives of another map of the same classes; trust is a factor of its log-evidence."""

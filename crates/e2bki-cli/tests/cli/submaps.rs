@@ -131,6 +131,11 @@ fn what_cannot_be_done_is_said_and_nothing_is_changed() {
     refused(&["remove", map, "-o", map], "--submap");
     refused(&["remove", name(&plain), "--submap", "0", "-o", name(&out)], "--submaps");
     refused(&["submaps", name(&plain)], "--submaps");
+    std::fs::write(&file, "1 0 0 0 0 1 0 0 0 0 1 0\n").unwrap();
+    refused(&["correct", name(&plain), "--poses", name(&file), "-o", name(&out)], "--submaps");
+    // A submap that there is none of, by its number.
+    std::fs::write(&file, "7 1 0 0 0 0 1 0 0 0 0 1 0\n").unwrap();
+    refused(&["correct", map, "--poses", name(&file), "--per", "submap", "-o", map], "submap 7");
     refused(&["map", "sim:urban", "--frames", "0..2", "--submaps", "0", "-o", name(&out)], "--submaps");
     // Not rigid, not a number, too few, outside of the world.
     for (line, hint) in [
@@ -156,7 +161,102 @@ fn what_cannot_be_done_is_said_and_nothing_is_changed() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 4;
     std::fs::write(&part, bytes).unwrap();
+    std::fs::write(&file, "1 0 0 1 0 1 0 0 0 0 1 0\n1 0 0 6 0 1 0 0 0 0 1 0\n").unwrap();
     refused(&["remove", map, "--submap", "0", "-o", map], "damaged");
+    refused(&["correct", map, "--poses", name(&file), "--per", "submap", "-o", map], "damaged");
+    refused(&["merge", map, "--trust", "monday=0.5", "-o", name(&out)], "damaged");
     assert!(std::fs::read(&street).unwrap() == kept);
+    done(&["check", map]);
+}
+
+#[test]
+fn poses_of_the_camera_are_noticed_and_brought_to_the_sensor() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (drive, map, out) = (at("drive"), at("loop.e2bki"), at("corrected.e2bki"));
+    let simulated = ["simulate", "--world", "urban", "--frames", "20", "--route", "loop", "--drift", "1%,1deg"];
+    done(&[&simulated[..], &["--no-images", "--format", "semantickitti", "--out", name(&drive)]].concat());
+    done(&["map", name(&drive), "--max-range", "12", "--submaps", "5f", "-o", name(&map)]);
+    let kept = std::fs::read(&map).unwrap();
+    let find = |ending: &str| {
+        let sequence = std::fs::read_dir(drive.join("sequences")).unwrap().next().unwrap().unwrap().path();
+        sequence.join(ending)
+    };
+    let (poses, calibration, truth) = (find("poses.txt"), find("calib.txt"), find("true_poses.txt"));
+    let correct = ["correct", name(&map), "-o", name(&out), "--poses"];
+    // The folder's own poses are of the camera, as KITTI's are: 90° elsewhere, which nobody means.
+    refused(&[&correct[..], &[name(&poses)]].concat(), "--calibration calib.txt");
+    assert!(!out.exists() && std::fs::read(&map).unwrap() == kept);
+    // Brought to the LiDAR they are the poses that the map was made with.
+    done(&[&correct[..], &[name(&poses), "--calibration", name(&calibration)]].concat());
+    assert!(std::fs::read(&out).unwrap() == kept);
+    // Who insists may.
+    let insists = ["--body-from-sensor", "1 0 0 0  0 1 0 0  0 0 1 0"];
+    done(&[&correct[..], &[name(&poses)], &insists].concat());
+    assert!(std::fs::read(&out).unwrap() != kept);
+    // True poses of the LiDAR need nothing; of a base they need to know where it is.
+    let middle = |map: &Path| -> [f64; 4] {
+        let states: Vec<_> = e2bki_store::load(map).unwrap().states().collect();
+        let sum = |i: usize| states.iter().map(|s| s.sums.mean()[i] * s.sums.weight).sum::<f64>();
+        let points = states.iter().map(|s| s.sums.weight).sum::<f64>();
+        [points, sum(0) / points, sum(1) / points, sum(2) / points]
+    };
+    done(&[&correct[..], &[name(&truth)]].concat());
+    let by_sensor: Vec<f64> = middle(&out).to_vec();
+    let turned = at("base.txt");
+    let line = |line: &str| {
+        let mut numbers: Vec<f64> = line.split_whitespace().map(|v| v.parse().unwrap()).collect();
+        // The base is turned by half a turn about z: (x, y, z, w) · (0, 0, 1, 0).
+        let [x, y, z, w] = [numbers[4], numbers[5], numbers[6], numbers[7]];
+        numbers.splice(4.., [y, -x, w, -z]);
+        numbers.iter().map(|v| v.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    let text = std::fs::read_to_string(&truth).unwrap();
+    let text: Vec<String> = text.lines().filter(|l| !l.starts_with('#')).map(line).collect();
+    std::fs::write(&turned, text.join("\n")).unwrap();
+    refused(&[&correct[..], &[name(&turned)]].concat(), "--body-from-sensor");
+    done(&[&correct[..], &[name(&turned), "--body-from-sensor=-1 0 0 0  0 -1 0 0  0 0 1 0"]].concat());
+    for (a, b) in middle(&out).iter().zip(by_sensor) {
+        assert!((a - b).abs() < 1e-5, "{a} {b}");
+    }
+    refused(&[&correct[..], &[name(&poses), "--calibration", name(&truth)]].concat(), "Tr");
+    refused(&[&correct[..], &[name(&poses), "--body-from-sensor", "1 2 3"]].concat(), "--body-from-sensor");
+}
+
+#[test]
+fn submaps_of_other_classes_are_refused_by_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(format!("{name}.e2bki"));
+    let [a, b, out] = ["a", "b", "out"].map(at);
+    let points: Vec<[f32; 3]> = (0..600).map(|i| [3.0, 0.02 * i as f32, 0.5]).collect();
+    let map_of = |names: [&str; 2], source: &str, path: &Path| {
+        let classes = e2bki::ClassSet::from_names(names).unwrap();
+        let mut map = e2bki::Mapper::new(classes, e2bki::Config::default()).unwrap();
+        map.keep_submaps(e2bki::submaps::SubmapRule::Frames(1), source).unwrap();
+        for x in [0.0, 5.0] {
+            let world_from_sensor = e2bki::Pose::from_translation([x, 0.0, 0.0]).unwrap();
+            let semantics = e2bki::Semantics::Labels(&[1; 600]);
+            map.insert(&e2bki::Frame { points: &points, semantics, world_from_sensor }).unwrap();
+        }
+        e2bki_store::save_with(&map, &[source.to_string()], path).unwrap();
+    };
+    map_of(["road", "wall"], "monday", &a);
+    map_of(["road", "hedge"], "tuesday", &b);
+    // Merged by the names of classes: no submap has all of them, and that is said.
+    let said = done(&["merge", name(&a), name(&b), "-o", name(&out)]);
+    assert!(said.contains("none kept") && said.contains("other classes"), "{said}");
+    refused(&["submaps", name(&out)], "keeps no submaps");
+    std::fs::remove_file(&out).unwrap();
+    // The submaps of another map, equal but for the name of a class.
+    let beside = |map: &Path| PathBuf::from(format!("{}.submaps", map.display()));
+    std::fs::remove_dir_all(beside(&b)).unwrap();
+    std::fs::rename(beside(&a), beside(&b)).unwrap();
+    let (kept, file) = (std::fs::read(&b).unwrap(), folder.path().join("poses.txt"));
+    std::fs::write(&file, "1 0 0 1 0 1 0 0 0 0 1 0\n1 0 0 6 0 1 0 0 0 0 1 0\n").unwrap();
+    let map = name(&b);
+    refused(&["submaps", map], "other classes");
+    refused(&["remove", map, "--submap", "0", "-o", map], "other classes");
+    refused(&["correct", map, "--poses", name(&file), "--per", "submap", "-o", map], "other classes");
+    assert!(std::fs::read(&b).unwrap() == kept && !out.exists());
     done(&["check", map]);
 }

@@ -51,11 +51,12 @@ impl Beside {
         std::fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
         let all: Vec<&Submap> = submaps.iter().collect();
         let entries = all.par_iter().map(|submap| write_one(&folder, submap)).collect::<Result<Vec<Entry>>>()?;
-        Ok(Some(Self::of_entries(folder, entries, submaps.next_id())))
+        Ok(Some(Self::of_entries(folder, entries, (map, submaps.next_id()))))
     }
 
-    pub(super) fn of_entries(folder: PathBuf, submaps: Vec<Entry>, next_id: u32) -> Self {
-        Self { folder, manifest: Manifest { version: VERSION, next_id, submaps } }
+    pub(super) fn of_entries(folder: PathBuf, submaps: Vec<Entry>, (map, next_id): (&Mapper, u32)) -> Self {
+        let classes = map.classes().names().to_vec();
+        Self { folder, manifest: Manifest { version: VERSION, next_id, classes, submaps } }
     }
 
     /// Writes the manifest: before the map is renamed into place.
@@ -101,6 +102,20 @@ pub(super) fn write_one(folder: &Path, submap: &Submap) -> Result<Entry> {
     Ok(Entry::new(submap, put(&bytes, "part")?, free))
 }
 
+/// What is wrong if the submaps in a folder are of other classes than a map.
+fn other_classes(folder: &Path, names: &[String]) -> Option<String> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "manifest"));
+    files.sort();
+    files.iter().find_map(|path| {
+        let bytes = std::fs::read(path).ok()?;
+        let classes = Manifest::read(unwrap_manifest(&bytes).ok()?).ok()?.classes;
+        let (theirs, own) = (classes.join(", "), names.join(", "));
+        let what = format!("the submaps in it are of other classes than the map: {theirs}, and not {own}");
+        (!classes.is_empty() && classes != names).then_some(what)
+    })
+}
+
 /// The manifest of an opened map, and its file.
 pub(super) fn open_manifest(path: &Path, map: &MapFile) -> Result<(Manifest, PathBuf)> {
     let folder = submaps_folder(path);
@@ -114,12 +129,12 @@ pub(super) fn open_manifest(path: &Path, map: &MapFile) -> Result<(Manifest, Pat
     }
     let name = folder.join(manifest_name(map_hash(map.header(), map.tiles())));
     if !name.is_file() {
-        return Err(refused("the submaps in it are of another state of the map, which was saved without them since"));
+        let other = "the submaps in it are of another state of the map, which was saved without them since";
+        return Err(refused(&other_classes(&folder, map.header().classes.names()).unwrap_or_else(|| other.into())));
     }
     let bytes = std::fs::read(&name).map_err(Error::io("read", &name))?;
     let damaged = |what: String| Error::Submaps { path: name.clone(), what: format!("it is damaged: {what}") };
-    let manifest: Manifest =
-        serde_json::from_slice(unwrap_manifest(&bytes).map_err(&damaged)?).map_err(|e| damaged(e.to_string()))?;
+    let manifest = Manifest::read(unwrap_manifest(&bytes).map_err(&damaged)?).map_err(|e| damaged(e.to_string()))?;
     if manifest.version > VERSION {
         return Err(Error::Newer { path: name, found: manifest.version, known: VERSION });
     }
@@ -135,6 +150,15 @@ pub(crate) fn has_submaps(path: &Path, map: &MapFile) -> bool {
     submaps_folder(path).join(manifest_name(map_hash(map.header(), map.tiles()))).is_file()
 }
 
+/// Reads a file whose name ends with the hash of what is in it.
+fn read_named(path: &Path) -> Result<Vec<u8>> {
+    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+    let named =
+        path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with(&format!("-{:016x}", hash(&bytes))));
+    let what = "it is damaged, or of another map: its name is not the hash of what is in it";
+    if named { Ok(bytes) } else { Err(Error::Submaps { path: path.to_path_buf(), what: what.into() }) }
+}
+
 /// Gives a map that was just loaded from a file the submaps beside it.
 fn restore(map: &mut Mapper, path: &Path, file: &MapFile) -> Result<()> {
     let (manifest, name) = open_manifest(path, file)?;
@@ -142,7 +166,7 @@ fn restore(map: &mut Mapper, path: &Path, file: &MapFile) -> Result<()> {
     let read = |entry: &Entry| {
         let path = folder.join(&entry.file);
         let bad = |what: String| Error::Submaps { path: path.clone(), what };
-        let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
+        let bytes = read_named(&path)?;
         let decoded = decode(&bytes, classes);
         let (frames, states, sums) = decoded.map_err(|what| bad(format!("it is damaged: {what}")))?;
         let part = Part::of_states(classes, side, &states, &sums).map_err(|error| bad(error.to_string()))?;
@@ -152,7 +176,7 @@ fn restore(map: &mut Mapper, path: &Path, file: &MapFile) -> Result<()> {
         let Some(free) = &entry.free else { return Ok(submap) };
         let path = folder.join(free);
         let bad = |what: String| Error::Submaps { path: path.clone(), what: format!("it is damaged: {what}") };
-        let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
+        let bytes = read_named(&path)?;
         let counters =
             Counters::from_bytes(unwrap_free(&bytes).map_err(bad)?).map_err(|error| bad(error.to_string()))?;
         Ok(submap.with_free_space(counters))

@@ -11,13 +11,18 @@ use super::part::pose_of;
 use crate::error::Result;
 use crate::file::MapFile;
 
-/// Version of the manifest. Before 2 submaps were only moved as one piece.
-pub(super) const VERSION: u32 = 2;
+/// Version of the manifest. Before 2 submaps were only moved as one piece; before 3 what was moved from cubes to cubes was cut
+/// like anything else.
+pub(super) const VERSION: u32 = 3;
+const BEFORE_WHOLE_CUBES: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Manifest {
     pub(super) version: u32,
     pub(super) next_id: u32,
+    /// Names of the classes that evidence is of, since version 3.
+    #[serde(default)]
+    pub(super) classes: Vec<String>,
     pub(super) submaps: Vec<Entry>,
 }
 
@@ -38,10 +43,27 @@ pub(super) struct Entry {
     /// Corrected poses of its frames by their numbers in the submap, if they were corrected one by one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     corrected: Vec<(u32, [u64; 12])>,
+    /// Whether it was moved before version 3.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
     trust: f64,
     /// The file of what its frames saw and saw through, if the map has free space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) free: Option<String>,
+}
+
+impl Manifest {
+    /// A manifest as it is read: an older one says how its submaps were moved.
+    pub(super) fn read(bytes: &[u8]) -> serde_json::Result<Self> {
+        let mut manifest: Self = serde_json::from_slice(bytes)?;
+        if manifest.version <= BEFORE_WHOLE_CUBES {
+            manifest
+                .submaps
+                .iter_mut()
+                .for_each(|entry| entry.cut = entry.pose != entry.anchor || !entry.corrected.is_empty());
+        }
+        Ok(manifest)
+    }
 }
 
 impl Entry {
@@ -65,6 +87,7 @@ impl Entry {
             anchor: bits(submap.anchor()),
             pose: bits(submap.pose()),
             corrected: submap.placement().frames.iter().map(|(number, pose)| (*number, bits(*pose))).collect(),
+            cut: submap.placement().cut,
             trust: submap.trust().factor(),
             free,
         }
@@ -74,7 +97,8 @@ impl Entry {
     pub(super) fn placed(&self) -> e2bki::Result<(Pose, Placement, Trust)> {
         let pose = |bits: &[u64; 12]| pose_of(&bits.map(f64::from_bits));
         let frames = self.corrected.iter().map(|(number, bits)| Ok((*number, pose(bits)?)));
-        let placement = Placement { pose: pose(&self.pose)?, frames: frames.collect::<e2bki::Result<_>>()? };
+        let placement =
+            Placement { pose: pose(&self.pose)?, frames: frames.collect::<e2bki::Result<_>>()?, cut: self.cut };
         Ok((pose(&self.anchor)?, placement, Trust::new(self.trust)?))
     }
 }
@@ -125,4 +149,31 @@ pub fn list_submaps(path: impl AsRef<Path>) -> Result<Vec<Listed>> {
         })
     };
     manifest.submaps.iter().map(listed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use e2bki::submaps::SubmapRule;
+    use e2bki::{ClassSet, Config, Frame, Mapper, Semantics};
+
+    #[test]
+    fn what_an_older_program_moved_was_cut() {
+        let mut map = Mapper::new(ClassSet::from_names(["a", "b"]).unwrap(), Config::default()).unwrap();
+        map.keep_submaps(SubmapRule::Frames(1), "drive").unwrap();
+        let at = |x: f64| Pose::from_translation([x, 0.0, 0.0]).unwrap();
+        for x in [0.0, 5.0] {
+            let (points, semantics) = (&[[2.0, 0.1, 0.1]], Semantics::Labels(&[1]));
+            map.insert(&Frame { points, semantics, world_from_sensor: at(x) }).unwrap();
+        }
+        map.correct(&[(1, at(7.0))].into()).unwrap();
+        let cuts = |version: u32| -> Vec<bool> {
+            let submaps = map.submaps().unwrap().iter().map(|submap| Entry::new(submap, "x".into(), None)).collect();
+            let manifest = Manifest { version, next_id: 2, classes: Vec::new(), submaps };
+            let read = Manifest::read(&serde_json::to_vec(&manifest).unwrap()).unwrap();
+            read.submaps.iter().map(|entry| entry.placed().unwrap().1.cut).collect()
+        };
+        assert_eq!(cuts(2), [false, true]);
+        assert_eq!(cuts(VERSION), [false, false]);
+    }
 }

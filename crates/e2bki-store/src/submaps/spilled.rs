@@ -82,6 +82,6 @@ impl Spilled {
         for submap in submaps.iter() {
             entries.push(write_one(&self.folder, submap)?);
         }
-        Ok(Some(Beside::of_entries(self.folder.clone(), entries, submaps.next_id())))
+        Ok(Some(Beside::of_entries(self.folder.clone(), entries, (map, submaps.next_id()))))
     }
 }

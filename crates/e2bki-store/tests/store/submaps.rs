@@ -191,6 +191,80 @@ fn merged_maps_keep_their_submaps_and_a_drive_can_be_trusted_less() {
     assert_eq!(bare(&load_with_submaps(&ab).unwrap()), bare(&direct));
 }
 
+#[test]
+fn submaps_of_other_classes_and_of_other_maps_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b, out] = ["a", "b", "out"].map(|name| folder.path().join(format!("{name}.e2bki")));
+    let frames = drive(4, 200);
+    let map_of = |first: &str, path: &Path| {
+        let names = (0..CLASSES).map(|c| if c == 0 { first.to_string() } else { format!("class-{c}") });
+        let classes = e2bki::ClassSet::from_names(names.collect::<Vec<_>>()).unwrap();
+        let mut map = Mapper::new(classes, config()).unwrap();
+        map.keep_submaps(SubmapRule::Frames(2), first).unwrap();
+        insert(&mut map, &frames);
+        save_with(&map, &[first.into()], path).unwrap();
+        map
+    };
+    let (map, _) = (map_of("road", &a), map_of("grass", &b));
+    // Equal but for the name of a class: the submaps of one are not those of the other.
+    let (own, other) = (submaps_folder(&b), submaps_folder(&a));
+    std::fs::remove_dir_all(&own).unwrap();
+    std::fs::create_dir(&own).unwrap();
+    for file in files(&other, "") {
+        std::fs::copy(&file, own.join(file.file_name().unwrap())).unwrap();
+    }
+    let kept = std::fs::read(&b).unwrap();
+    let reason = load_with_submaps(&b).unwrap_err().to_string();
+    assert!(reason.contains("other classes") && reason.contains("road") && reason.contains("grass"), "{reason}");
+    assert!(list_submaps(&b).is_err() && load(&b).is_ok());
+    let inputs = [&a, &b].map(|path| Input { path: path.clone(), world_from_map: Pose::IDENTITY });
+    assert!(std::fs::read(&b).unwrap() == kept);
+    // For merging it is a map without submaps, and that is said.
+    let merged = merge(&inputs, &MergeOptions::default(), &out).unwrap();
+    assert!(merged.without_submaps.unwrap().contains("b.e2bki has none"));
+    // With its own submaps such a map is merged by the names of classes, which no submap can be: that is said.
+    map_of("grass", &b);
+    let merged = merge(&inputs, &MergeOptions::default(), &out).unwrap();
+    assert_eq!((merged.submaps, merged.header.classes.len()), (None, CLASSES + 1));
+    assert!(merged.without_submaps.unwrap().contains("classes"));
+    // A part under the name of another.
+    let parts = files(&other, ".part");
+    std::fs::copy(&parts[0], &parts[1]).unwrap();
+    let reason = load_with_submaps(&a).unwrap_err().to_string();
+    assert!(reason.contains("another map") && reason.contains("000001"), "{reason}");
+    assert!(load(&a).unwrap().states().eq(map.states()));
+}
+
+#[test]
+fn maps_moved_by_whole_cubes_have_as_many_primitives_and_the_same_sums() {
+    let folder = tempfile::tempdir().unwrap();
+    let [kept, plain, out, back] = ["a", "b", "out", "back"].map(|name| folder.path().join(format!("{name}.e2bki")));
+    let (mut map, _) = six();
+    save_with(&map, &["monday".into()], &kept).unwrap();
+    map.forget_submaps();
+    save_with(&map, &["monday".into()], &plain).unwrap();
+    let quarter = [[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
+    let motions = [([500.0, -3.25, 0.75], Pose::IDENTITY.rotation()), ([-7.5, 0.0, 100.0], quarter)];
+    for (shift, rotation) in motions {
+        let motion = Pose::new(rotation, shift).unwrap();
+        // What lies on a face that is turned round may be joined with what is behind it, and only submaps tell it apart.
+        let paths = if rotation == quarter { vec![&kept] } else { vec![&kept, &plain] };
+        for path in paths {
+            let moved = |from: &Path, motion: Pose, to: &Path| {
+                let input = Input { path: from.into(), world_from_map: motion };
+                merge(&[input], &MergeOptions::default(), to).unwrap()
+            };
+            let merged = moved(path, motion, &out);
+            if rotation == Pose::IDENTITY.rotation() {
+                assert_eq!(merged.rows, merged.rows_before);
+            }
+            assert_ne!(bare(&load(&out).unwrap()), bare(&map));
+            moved(&out, motion.inverse(), &back);
+            assert_eq!(bare(&load(&back).unwrap()), bare(&map));
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: crate::common::cases(100), failure_persistence: None, ..ProptestConfig::default() })]
     /// With files in between, any sequence gives the same as without.

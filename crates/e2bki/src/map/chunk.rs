@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use super::added::Before;
 use super::packed::{SLACK, Widths, each_known, len_of, pack, sums_of};
 use super::seen::{Seen, SeenChunk};
 use super::slots::Core;
@@ -93,6 +94,11 @@ impl Head {
         self.set(CHANGED, core.changed);
     }
 
+    /// Where the row is, and what is kept outside of it: widths, corner and number of points.
+    pub(super) fn row(&self) -> (usize, Widths, [i32; 3], u32) {
+        (self.at as usize, self.widths(), self.origin, self.weight)
+    }
+
     fn widths(&self) -> Widths {
         Widths::of_bits(self.bits & 0x1ff)
     }
@@ -103,17 +109,19 @@ impl Head {
 pub(super) struct Chunk {
     pub(super) heads: Vec<Head>,
     /// Rows, and some bytes that belong to none.
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     /// Bytes of rows that are no longer used.
     wasted: usize,
     /// What was derived, of all primitives that are alive and have not changed since.
     pub(super) seen: OnceLock<Box<SeenChunk>>,
+    /// What primitives held before the frames of a submap, if that is kept.
+    pub(super) before: Option<Box<Before>>,
 }
 
 impl Default for Chunk {
     fn default() -> Self {
         let heads = Vec::with_capacity(CHUNK);
-        Self { heads, bytes: vec![0; SLACK], wasted: 0, seen: OnceLock::new() }
+        Self { heads, bytes: vec![0; SLACK], wasted: 0, seen: OnceLock::new(), before: None }
     }
 }
 

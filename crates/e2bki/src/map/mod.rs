@@ -1,6 +1,7 @@
 //! The truth: the current set of primitives, in blocks of one cubic metre.
 
 mod aabb;
+mod added;
 mod blocks;
 mod chunk;
 mod large;
@@ -18,6 +19,7 @@ mod slots;
 mod surfaces;
 
 pub(crate) use aabb::{Aabb, Stale, Support};
+pub(crate) use added::Additions;
 pub(crate) use blocks::{Block, Near, cube};
 pub(crate) use chunk::Head;
 pub(crate) use log::ChangeLog;

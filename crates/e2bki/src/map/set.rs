@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::aabb::{Stale, StaleOfOne, Support};
+use super::added::Additions;
 use super::blocks::{Blocks, Near};
 use super::chunk::Head;
 use super::large::{Large, is_small, longest};
@@ -107,6 +108,16 @@ impl PrimitiveSet {
         self.slots.log_evidence(slot)
     }
 
+    /// Writes the log-evidence of every class.
+    pub(crate) fn read_evidence(&self, slot: u32, values: &mut [i64]) {
+        self.slots.read_evidence(slot, values);
+    }
+
+    /// The sums of a primitive.
+    pub(crate) fn sums(&self, slot: u32) -> Sums {
+        self.slots.sums(slot)
+    }
+
     pub(crate) fn blocks(&self) -> &Blocks {
         &self.blocks
     }
@@ -139,6 +150,26 @@ impl PrimitiveSet {
     /// Blocks that may hold a primitive within `radius` of a fresh one, sorted.
     pub(crate) fn near_fresh(&mut self, radius: f64) -> Vec<BlockKey> {
         self.blocks.near_fresh(radius.ceil() as i32, self.stamp)
+    }
+
+    /// What changes from now on is what a frame with this number in its submap adds, or nothing of a submap.
+    pub(crate) fn remember(&mut self, frame: Option<u64>) {
+        self.slots.frame = frame;
+    }
+
+    /// What remembered frames have added.
+    pub(crate) fn additions(&self) -> Vec<Additions> {
+        self.slots.additions()
+    }
+
+    /// The same, which is then forgotten.
+    pub(crate) fn take_additions(&mut self) -> Vec<Additions> {
+        self.slots.take_additions()
+    }
+
+    /// Bytes that remembering takes.
+    pub(crate) fn size_of_additions(&self) -> usize {
+        self.slots.size_of_additions()
     }
 
     /// Adds judged primitives under fresh ids, in the order of a curve through their blocks.

@@ -75,6 +75,8 @@ pub(crate) struct Slots {
     chunks: Vec<Chunk>,
     free: Vec<u32>,
     alive: usize,
+    /// The number of the frame in a submap by which primitives are changed, if what it adds is remembered.
+    pub(super) frame: Option<u64>,
 }
 
 /// The chunk of a slot, and its number there.
@@ -82,9 +84,14 @@ fn split(slot: u32) -> (usize, usize) {
     (slot as usize / CHUNK, slot as usize % CHUNK)
 }
 
+/// Σ over so many points of the number of their frame.
+fn frame_sum(frame: u64, points: f64) -> u64 {
+    frame.saturating_mul(points as u64)
+}
+
 impl Slots {
     pub(crate) fn new(classes: usize) -> Self {
-        Self { classes, chunks: Vec::new(), free: Vec::new(), alive: 0 }
+        Self { classes, chunks: Vec::new(), free: Vec::new(), alive: 0, frame: None }
     }
 
     pub(crate) fn classes(&self) -> usize {
@@ -117,10 +124,15 @@ impl Slots {
     }
 
     pub(crate) fn log_evidence(&self, slot: u32) -> Vec<i64> {
-        let (chunk, i) = split(slot);
         let mut values = vec![0; self.classes];
-        self.chunks[chunk].log_evidence(i, &mut values);
+        self.read_evidence(slot, &mut values);
         values
+    }
+
+    /// Writes the log-evidence of every class.
+    pub(crate) fn read_evidence(&self, slot: u32, values: &mut [i64]) {
+        let (chunk, i) = split(slot);
+        self.chunks[chunk].log_evidence(i, values);
     }
 
     /// Keeps what views read of a primitive.
@@ -169,6 +181,9 @@ impl Slots {
         } else {
             chunk.push(&core, log_evidence, row);
         }
+        if let Some(frame) = self.frame {
+            chunk.was_made(i, frame_sum(frame, core.sums.weight));
+        }
         if let Some((seen, probability)) = seen {
             chunk.keep(i, seen, probability);
         }
@@ -184,13 +199,16 @@ impl Slots {
         for i in 0..count.min(self.free.len() + room(self)) {
             slots.push(self.insert(made(i), &mut row));
         }
-        let (first, before) = (slots.len(), self.chunks.len() * CHUNK);
+        let (first, before, frame) = (slots.len(), self.chunks.len() * CHUNK, self.frame);
         let starts = (first..count).into_par_iter().step_by(CHUNK);
         self.chunks.par_extend(starts.map_init(Vec::new, |row, start| {
             let mut chunk = Chunk::default();
             for (at, i) in (start..count.min(start + CHUNK)).enumerate() {
                 let (core, log_evidence, seen) = made(i);
                 chunk.push(&core, log_evidence, row);
+                if let Some(frame) = frame {
+                    chunk.was_made(at, frame_sum(frame, core.sums.weight));
+                }
                 if let Some((seen, probability)) = seen {
                     chunk.keep(at, seen, probability);
                 }
@@ -204,6 +222,8 @@ impl Slots {
     }
 
     pub(crate) fn remove(&mut self, slot: u32) {
+        let (chunk, i) = split(slot);
+        self.chunks[chunk].let_go(i, self.classes);
         self.head_mut(slot).set_dead();
         self.free.push(slot);
         self.alive -= 1;
@@ -219,14 +239,12 @@ impl Slots {
         before: impl Fn(&Chunk, usize, &Core) -> B + Sync,
         after: impl Fn(u32, &mut Chunk, &mut Core, &[i64], B) -> T + Sync,
     ) -> Vec<Vec<T>> {
-        let classes = self.classes;
+        let (classes, frame) = (self.classes, self.frame);
         let mut pairs = pairs.to_vec();
         pairs.par_sort_unstable();
-        let add = |(number, chunk): (usize, &mut Chunk)| {
-            let from = pairs.partition_point(|(slot, _)| (*slot as usize) < number * CHUNK);
-            let to = pairs.partition_point(|(slot, _)| (*slot as usize) < (number + 1) * CHUNK);
-            let of_one = pairs[from..to].chunk_by(|a, b| a.0 == b.0);
-            let mut ahead = pairs[from..to].iter().skip(AHEAD);
+        let add = |(pairs, chunk): (&[(u32, usize)], &mut Chunk)| {
+            let of_one = pairs.chunk_by(|a, b| a.0 == b.0);
+            let mut ahead = pairs.iter().skip(AHEAD);
             let (mut evidence, mut row_bytes) = (vec![0; classes], Vec::new());
             let each = of_one.map(|rows| {
                 // Asks for the memory of what comes soon, so that it is there by then.
@@ -249,13 +267,30 @@ impl Slots {
                 }
                 core.mean = core.sums.mean();
                 let result = after(slot, chunk, &mut core, &evidence, old);
+                match frame {
+                    Some(frame) => {
+                        let points = rows.iter().map(|(_, row)| batch.cores[*row].sums.weight).sum();
+                        chunk.will_grow(i, classes, frame_sum(frame, points));
+                    }
+                    None => chunk.let_go(i, classes),
+                }
                 chunk.write(i, &core.sums, &evidence, &mut row_bytes);
                 chunk.heads[i].take(&core);
                 result
             });
             each.collect::<Vec<T>>()
         };
-        self.chunks.par_iter_mut().enumerate().map(add).collect()
+        // The chunks that have pairs, which of a large map are few.
+        let mut rest = &mut self.chunks[..];
+        let mut first = 0;
+        let mut work = Vec::new();
+        for pairs in pairs.chunk_by(|a, b| split(a.0).0 == split(b.0).0) {
+            let number = split(pairs[0].0).0;
+            let (chunk, behind) = std::mem::take(&mut rest)[number - first..].split_at_mut(1);
+            work.extend(chunk.iter_mut().map(|chunk| (pairs, chunk)));
+            (rest, first) = (behind, number + 1);
+        }
+        work.into_par_iter().map(add).collect()
     }
 
     /// Adds one primitive of this store to another.
@@ -266,6 +301,7 @@ impl Slots {
         core.muted &= other.muted;
         evidence.iter_mut().zip(added).for_each(|(sum, value)| *sum = sum.saturating_add(value));
         let (chunk, i) = split(receiver);
+        self.chunks[chunk].let_go(i, self.classes);
         self.chunks[chunk].write(i, &core.sums, &evidence, &mut Vec::new());
         self.chunks[chunk].heads[i].take(&core);
     }

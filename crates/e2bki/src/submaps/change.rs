@@ -120,8 +120,9 @@ impl Local {
         local.slots.reserve_exact(known);
         local.altered.cores.reserve_exact(known);
         local.altered.log_evidence.reserve_exact(known * set.classes());
+        let mut held = vec![0; set.classes()];
         for (row, (key, slot)) in sheet.keys.iter().zip(slots).enumerate() {
-            local.look(set, *key, slot, (&sheet.sums[row], sheet.log_evidence(row)), side)?;
+            local.look(set, (*key, slot), (&sheet.sums[row], sheet.log_evidence(row)), side, &mut held)?;
         }
         Ok(local)
     }
@@ -130,10 +131,10 @@ impl Local {
     fn look(
         &mut self,
         set: &PrimitiveSet,
-        key: Key,
-        slot: Option<u32>,
+        (key, slot): (Key, Option<u32>),
         (sums, log_evidence): (&Sums, &[i64]),
         side: f64,
+        held: &mut [i64],
     ) -> Result<()> {
         if sums.is_zero() && log_evidence.iter().all(|v| *v == 0) {
             return Ok(());
@@ -148,22 +149,22 @@ impl Local {
             self.fresh.log_evidence.extend_from_slice(log_evidence);
             return Ok(());
         };
-        let mut left = set.core(slot).sums;
+        let mut left = set.sums(slot);
         left.add_times(sums, 1).ok_or_else(|| too_much(key, side))?;
         // Neither is beyond half of what fits.
-        let known = set.log_evidence(slot);
-        let mut evidence = known.iter().zip(log_evidence).map(|(a, b)| a.saturating_add(*b));
+        set.read_evidence(slot, held);
+        held.iter_mut().zip(log_evidence).for_each(|(a, b)| *a = a.saturating_add(*b));
         if left.weight == 0.0 {
-            if !left.is_zero() || evidence.any(|v| v != 0) {
+            if !left.is_zero() || held.iter().any(|v| *v != 0) {
                 return Err(missing(key, side));
             }
             self.gone.push(slot);
             return Ok(());
         }
-        if left.weight < 0.0 || left.range < 0.0 || evidence.clone().any(|v| v < 0) {
+        if left.weight < 0.0 || left.range < 0.0 || held.iter().any(|v| *v < 0) {
             return Err(missing(key, side));
         }
-        if evidence.any(|v| v > MOST_QUANTA) {
+        if held.iter().any(|v| *v > MOST_QUANTA) {
             return Err(too_much(key, side));
         }
         self.altered.cores.push(Core::of_sums(*sums));

@@ -135,7 +135,7 @@ impl Mapper {
         let rows = added.iter().map(Part::len).sum();
         self.check_counts(frames_added, rows)?;
         let in_place = |parts| -> Result<Vec<_>> {
-            <[Part]>::iter(parts).map(|part| Layer::new(Cow::Borrowed(part), None)).collect()
+            <[Part]>::iter(parts).map(|part| Layer::new(Cow::Borrowed(part), None, false)).collect()
         };
         let change = self.look_at(in_place(taken)?, in_place(added)?)?;
         let done = SubmapChange::of(&change);

@@ -1,15 +1,15 @@
 //! All submaps of a map, and the one that is growing.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::part::Growing;
+use super::part::Part;
 use super::placement::Placement;
 use super::record::{Added, Submap, SubmapFrame};
 use super::rule::SubmapRule;
 use super::trust::Trust;
 use crate::error::{Error, Result};
 use crate::free::Sight;
-use crate::map::Batch;
+use crate::map::{Additions, PrimitiveSet};
 use crate::pose::Pose;
 
 /// The submaps of a map.
@@ -22,11 +22,7 @@ pub struct Submaps {
     source: String,
     /// By ascending id.
     pub(super) all: Vec<Submap>,
-    /// Memory for the next one to grow in.
-    spare: Option<Growing>,
     pub(super) next_id: u32,
-    /// Whether the next frame begins a submap.
-    begin: bool,
     /// Path of the sensor in the latest submap, metres.
     travelled: f64,
     /// Number and time of the next frame, where the caller says them.
@@ -36,18 +32,7 @@ pub struct Submaps {
 impl Submaps {
     pub(super) fn new(classes: usize, side: f64, rule: SubmapRule, source: &str) -> Self {
         let (source, all) = (source.to_string(), Vec::new());
-        Self {
-            classes,
-            side,
-            rule,
-            source,
-            all,
-            spare: None,
-            next_id: 0,
-            begin: true,
-            travelled: 0.0,
-            next_frame: None,
-        }
+        Self { classes, side, rule, source, all, next_id: 0, travelled: 0.0, next_frame: None }
     }
 
     /// All of them, by ascending id.
@@ -82,7 +67,7 @@ impl Submaps {
 
     /// Bytes held.
     pub fn byte_size(&self) -> usize {
-        self.all.iter().map(Submap::byte_size).sum::<usize>() + self.spare.as_ref().map_or(0, Growing::byte_size)
+        self.all.iter().map(Submap::byte_size).sum::<usize>()
     }
 
     /// Numbers of the submaps of a source; an error that names the sources if there is none.
@@ -110,42 +95,42 @@ impl Submaps {
         })
     }
 
-    /// The next frame begins a submap.
-    pub(super) fn close(&mut self) {
-        self.begin = true;
-        if let Some(last) = self.all.last_mut() {
-            self.spare = last.finish().or(self.spare.take());
+    /// The next frame begins a submap. What the last one added is the difference that its frames made to the set.
+    pub(super) fn close(&mut self, set: &mut PrimitiveSet) {
+        if let Some(last) = self.all.last_mut().filter(|last| last.grows()) {
+            last.finish(Part::of_additions(self.classes, self.side, set.take_additions()));
         }
     }
 
+    /// The same submaps; of the one that grows, what it added so far is known.
+    pub(super) fn so_far(&self, additions: impl FnOnce() -> Vec<Additions>) -> &Self {
+        if let Some(Submap { added: Added::Growing(so_far), .. }) = self.all.last() {
+            so_far.get_or_init(|| {
+                let mut part = Part::of_additions(self.classes, self.side, additions());
+                part.put_in_order();
+                part
+            });
+        }
+        self
+    }
+
     pub(super) fn follow(&mut self, rule: SubmapRule, source: &str) {
-        self.close();
         (self.rule, self.source) = (rule, source.to_string());
     }
 
-    /// Adds what a frame adds to the map.
-    pub(crate) fn add(
-        &mut self,
-        batch: &Batch,
-        rows: &[usize],
-        world_from_sensor: Pose,
-        counted: u64,
-        sight: Option<&Sight>,
-    ) {
+    /// A frame is about to be added to a set; returns its number in its submap.
+    pub(crate) fn begin_frame(&mut self, set: &mut PrimitiveSet, world_from_sensor: Pose, counted: u64) -> u64 {
         let (number, time) = self.next_frame.take().unwrap_or((counted, None));
         let frame = SubmapFrame { number, time, world_from_sensor };
-        let step = match self.all.last().and_then(|submap| submap.frames.last()) {
-            Some(last) if !self.begin => {
-                let (a, b) = (last.world_from_sensor.translation(), world_from_sensor.translation());
-                (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt()
+        if let Some(submap) = self.all.last().filter(|last| last.grows()) {
+            let from = submap.frames.last().map_or(world_from_sensor, |last| last.world_from_sensor).translation();
+            let to = world_from_sensor.translation();
+            self.travelled += (0..3).map(|i| (from[i] - to[i]).powi(2)).sum::<f64>().sqrt();
+            if self.rule.ends(&submap.frames, self.travelled, &frame) {
+                self.close(set);
             }
-            _ => 0.0,
-        };
-        let travelled = self.travelled + step;
-        let ends = self.all.last().is_some_and(|submap| self.rule.ends(&submap.frames, travelled, &frame));
-        if self.begin || ends || !matches!(self.all.last(), Some(Submap { added: Added::Growing(_), .. })) {
-            self.close();
-            let growing = self.spare.take().unwrap_or_else(|| Growing::new(self.classes, self.side));
+        }
+        if !self.all.last().is_some_and(Submap::grows) {
             self.all.push(Submap {
                 id: self.next_id,
                 source: self.source.clone(),
@@ -154,40 +139,43 @@ impl Submaps {
                 anchor: world_from_sensor,
                 placement: Placement::rigid(world_from_sensor),
                 trust: Trust::FULL,
-                added: Added::Growing(growing),
+                added: Added::Growing(OnceLock::new()),
                 free: Arc::default(),
             });
             self.next_id += 1;
-            (self.begin, self.travelled) = (false, 0.0);
-        } else {
-            self.travelled = travelled;
+            self.travelled = 0.0;
         }
-        if let Some(submap) = self.all.last_mut() {
+        self.all.last_mut().map_or(0, |submap| {
+            submap.added = Added::Growing(OnceLock::new());
             submap.frames.push(frame);
             submap.frame_count += 1;
-            if let Added::Growing(growing) = &mut submap.added {
-                growing.add(batch, rows, submap.frames.len() as u64 - 1);
-            }
-            if let Some(sight) = sight {
-                // The map has counted it, and it has counted more frames than any of its submaps.
-                Arc::make_mut(&mut submap.free).add(sight).ok();
-            }
+            submap.frames.len() as u64 - 1
+        })
+    }
+
+    /// Adds what a frame saw and saw through.
+    pub(crate) fn add_sight(&mut self, sight: &Sight) {
+        if let Some(submap) = self.all.last_mut() {
+            // The map has counted it, and it has counted more frames than any of its submaps.
+            Arc::make_mut(&mut submap.free).add(sight).ok();
         }
     }
 
     /// Takes out all but the one that still grows.
     pub(super) fn take_finished(&mut self) -> Vec<Submap> {
-        let grows = !self.begin && matches!(self.all.last(), Some(Submap { added: Added::Growing(_), .. }));
+        let grows = self.all.last().is_some_and(Submap::grows);
         let finished = self.all.len() - usize::from(grows);
         self.all.drain(..finished).collect()
     }
 
     /// Takes submaps over under new ids.
     pub(super) fn append(&mut self, submaps: impl IntoIterator<Item = Submap>) {
-        self.close();
         for mut submap in submaps {
             submap.id = self.next_id;
-            submap.finish();
+            if submap.grows() {
+                let part = submap.part().into_owned();
+                submap.finish(part);
+            }
             self.next_id += 1;
             self.all.push(submap);
         }

@@ -66,6 +66,7 @@ impl Mapper {
                 "submaps cannot be kept: {reason}; what a frame adds must not depend on the rest of the map"
             )));
         }
+        self.close_submap();
         if let Some(submaps) = &mut self.submaps {
             submaps.follow(rule, source);
             return Ok(());
@@ -82,17 +83,20 @@ impl Mapper {
 
     /// The submaps, if they are kept.
     pub fn submaps(&self) -> Option<&Submaps> {
-        self.submaps.as_deref()
+        let additions = || self.contents.read(|contents| contents.set.additions());
+        self.submaps.as_deref().map(|submaps| submaps.so_far(additions))
     }
 
     /// Forgets what every submap added; the map stays as it is.
     pub fn forget_submaps(&mut self) {
+        self.close_submap();
         self.submaps = None;
     }
 
     /// The next frame begins a submap.
     pub fn begin_submap(&mut self) -> Result<()> {
-        self.kept_mut()?.close();
+        self.kept()?;
+        self.close_submap();
         Ok(())
     }
 
@@ -128,8 +132,8 @@ impl Mapper {
         let seen = summed(&seen)?;
         drop(gone);
         self.recount(&seen, &Counters::default())?;
+        self.close_submap();
         let submaps = self.kept_mut()?;
-        submaps.close();
         submaps.all.retain(|submap| ids.binary_search(&submap.id).is_err());
         self.make(change);
         self.frames = self.frames.saturating_sub(frames);
@@ -151,6 +155,17 @@ impl Mapper {
     pub fn correct_frames(&mut self, source: Option<&str>, poses: &BTreeMap<u64, Pose>) -> Result<SubmapChange> {
         let places = self.kept()?.places_by_frames(source, poses)?;
         self.revise(places.into_iter().map(|(id, place)| (id, Some(place), None)).collect())
+    }
+
+    /// Moves all submaps, and with them the map, by a motion of the world, from where they are by the latest correction. On
+    /// an error the map is unchanged.
+    pub fn move_submaps(&mut self, motion: &Pose) -> Result<SubmapChange> {
+        let moved = |submap: &Submap| {
+            let place = submap.placement.moved(motion).map_err(|error| submap.named(error))?;
+            Ok((submap.id, Some(place), None))
+        };
+        let places = self.kept()?.iter().map(moved).collect::<Result<_>>()?;
+        self.revise(places)
     }
 
     /// Makes submaps count more or less: a factor of their log-evidence. On an error the map is unchanged.
@@ -180,9 +195,9 @@ impl Mapper {
         let news: Vec<(u32, Placement, Trust)> =
             revised.into_iter().map(|(s, place, trust)| (s.id, place, trust)).collect();
         self.recount(&seen, &seen_there)?;
-        let submaps = self.kept_mut()?;
         // What comes is inserted with corrected poses, and must not be moved along.
-        submaps.close();
+        self.close_submap();
+        let submaps = self.kept_mut()?;
         for (id, place, trust) in news {
             if let Ok(at) = submaps.all.binary_search_by_key(&id, |submap| submap.id) {
                 (submaps.all[at].placement, submaps.all[at].trust) = (place, trust);
@@ -215,6 +230,7 @@ impl Mapper {
             kept.all.push(submap);
         }
         kept.next_id = next_id;
+        self.close_submap();
         self.submaps = Some(Box::new(kept));
         Ok(())
     }
@@ -232,9 +248,16 @@ impl Mapper {
                 other.config().not_a_sum().map_or(String::new(), |reason| format!(", and {reason}"))
             )));
         }
-        match &other.submaps {
+        match other.submaps() {
             Some(submaps) => Ok(submaps.all.clone()),
             None => Ok(vec![whole_as_one(other, "merged")?]),
+        }
+    }
+
+    /// The next frame begins a submap, and nothing else that changes the map from here on is part of the last one.
+    pub(crate) fn close_submap(&mut self) {
+        if let Some(submaps) = self.submaps.as_mut().filter(|submaps| submaps.all.last().is_some_and(Submap::grows)) {
+            submaps.close(&mut self.contents.get_mut().set);
         }
     }
 
@@ -271,7 +294,7 @@ impl Mapper {
     }
 
     fn kept(&self) -> Result<&Submaps> {
-        self.submaps.as_deref().ok_or_else(no_submaps)
+        self.submaps().ok_or_else(no_submaps)
     }
 
     fn kept_mut(&mut self) -> Result<&mut Submaps> {
@@ -334,4 +357,35 @@ fn no_submaps() -> Error {
          first frame, makes one that does"
             .into(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClassSet, Config, Frame, Semantics};
+
+    /// As in files of before version 3: moved by whole cubes, and cut all the same.
+    #[test]
+    fn what_was_cut_is_taken_out_as_it_was_put_in() {
+        let mut map = Mapper::new(ClassSet::from_names(["a", "b"]).unwrap(), Config::default()).unwrap();
+        map.keep_submaps(SubmapRule::Called, "drive").unwrap();
+        // A quarter of the points near one face of their cube: evenly spread they would reach beyond the other.
+        let points: Vec<[f32; 3]> =
+            (0..400).map(|i| [if i % 4 == 0 { 0.01 } else { 0.24 }, 0.25 * i as f32 / 8.0, 0.1]).collect();
+        let semantics = Semantics::Labels(&[1; 400]);
+        map.insert(&Frame { points: &points, semantics, world_from_sensor: Pose::IDENTITY }).unwrap();
+        let before = map.clone();
+        let there = Pose::from_translation([1.0, 2.0, 0.0]).unwrap();
+        map.revise(vec![(0, Some(Placement { cut: true, ..Placement::rigid(there) }), None)]).unwrap();
+        assert!(map.len() > before.len());
+        let cut = map.clone();
+        map.correct(&[(0, there)].into()).unwrap();
+        assert_eq!(map.len(), before.len());
+        let mut back = cut.clone();
+        back.correct(&[(0, Pose::IDENTITY)].into()).unwrap();
+        assert!(back.states().eq(before.states()));
+        map = cut;
+        map.remove_submaps(&[0]).unwrap();
+        assert!(map.is_empty());
+    }
 }

@@ -1,16 +1,14 @@
 //! Sums after a rigid motion: the mean and covariance are moved, then become sums again.
 
+use super::grid::GridMotion;
 use super::part::Part;
 use super::pieces::{Scratch, Spread, cut};
 use super::placement::Motions;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::pose::{Pose, WORLD_LIMIT_M};
-use crate::primitive::{QUANTUM_M, Sums};
+use crate::primitive::Sums;
 use crate::state::PrimitiveState;
-
-/// A motion that moves no point of the part by more than this is none: sums are not finer.
-const NOTHING_M: f64 = 0.5 * QUANTUM_M;
 
 /// The sums of a primitive after a rigid motion of the world. Its points are not known any more, so they are those of
 /// the moved mean Rμ + t and covariance RΣRᵀ, rounded to what sums are made of (2⁻¹⁶ m and 2⁻³² m²).
@@ -27,11 +25,16 @@ pub fn moved_sums(sums: &Sums, motion: &Pose) -> Sums {
 }
 
 /// A state of a map after a rigid motion of the world. In a map that is a sum ([`Config::not_a_sum`]) it is cut at the faces
-/// of the cubes that it lies in then, if it lies in several; the pieces have its id.
+/// of the cubes that it lies in then, if it lies in several; the pieces have its id. Where cubes are moved to cubes, by whole
+/// ones and right angles, nothing is cut, and the sums are those of the moved points, to the bit.
 pub fn moved_states(state: &PrimitiveState, motion: &Pose, config: &Config) -> Vec<PrimitiveState> {
     let (moved, mut scratch) = (moved_sums(&state.sums, motion), Scratch::default());
     let side = config.cubes_of_sum().filter(|_| *motion != Pose::IDENTITY);
     let Some(side) = side else { return vec![PrimitiveState { sums: moved, ..state.clone() }] };
+    let mean = state.sums.mean();
+    if let Some(grid) = GridMotion::of(motion, side, (mean, mean)) {
+        return vec![PrimitiveState { sums: grid.sums(&state.sums), ..state.clone() }];
+    }
     let mut pieces = Vec::new();
     cut(&moved, &state.log_evidence, side, &mut scratch, |sums, log_evidence| {
         pieces.push(PrimitiveState { sums, log_evidence: log_evidence.to_vec(), ..*state });
@@ -65,29 +68,44 @@ fn rotated(c: [f64; 6], r: &[[f64; 3]; 3]) -> [f64; 6] {
     [entry(0, 0), entry(1, 1), entry(2, 2), entry(0, 1), entry(0, 2), entry(1, 2)]
 }
 
+/// How a part is moved.
+#[derive(Debug, Clone)]
+pub(super) enum Moved {
+    /// From cubes to cubes: nothing is cut.
+    OnGrid(GridMotion),
+    /// By motions, each of what was seen in a frame.
+    Freely(Motions),
+}
+
 impl Part {
-    /// Whether rigid motions, each of what was seen in a frame, move anything of the part. Fails if they leave the world.
-    pub(super) fn is_moved_by(&self, motions: &Motions) -> Result<bool> {
-        let Some((low, high)) = self.extent() else { return Ok(false) };
+    /// How motions, each of what was seen in a frame, move the part, if they move any of it. Fails if they leave the world.
+    pub(super) fn moved_by(&self, motions: Motions, cut: bool) -> Result<Option<Moved>> {
+        let Some((low, high)) = self.extent() else { return Ok(None) };
         let corner =
             |bits: usize| -> [f64; 3] { std::array::from_fn(|i| if bits & 1 << i == 0 { low[i] } else { high[i] }) };
-        // A motion is affine: no point of the box moves farther than one of its corners.
-        let mut farthest: f64 = 0.0;
-        for (motion, corner) in motions.all().flat_map(|motion| (0..8).map(move |bits| (motion, corner(bits)))) {
-            let moved = motion.apply(corner);
+        // A motion is affine: no point of the box goes farther out than one of its corners.
+        for (motion, bits) in motions.all().flat_map(|motion| (0..8).map(move |bits| (motion, bits))) {
+            let moved = motion.apply(corner(bits));
             if moved.iter().any(|v| v.abs() > WORLD_LIMIT_M - 1.0) {
                 return Err(Error::Pose(format!("it takes the submap to {moved:?}, outside ±{WORLD_LIMIT_M} m")));
             }
-            farthest = (0..3).fold(farthest, |farthest, i| farthest.max((moved[i] - corner[i]).abs()));
         }
-        Ok(farthest > NOTHING_M)
+        let mut on_grid = motions.all().map(|motion| GridMotion::of(motion, self.side(), (low, high)));
+        match on_grid.next().flatten().filter(|first| on_grid.all(|other| other.as_ref() == Some(first))) {
+            Some(none) if none.is_none() => Ok(None),
+            Some(grid) if !cut => Ok(Some(Moved::OnGrid(grid))),
+            _ => {
+                drop(on_grid);
+                Ok(Some(Moved::Freely(motions)))
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::primitive::block_of;
+    use crate::primitive::{QUANTUM_M, block_of};
     use proptest::prelude::*;
 
     fn sums_of(points: &[[f64; 3]]) -> Sums {

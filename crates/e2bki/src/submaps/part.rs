@@ -3,12 +3,11 @@
 use std::hash::{Hash, Hasher};
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use super::pieces::too_wide;
 use crate::cluster::cell_of;
 use crate::error::{Error, Result};
-use crate::map::Batch;
+use crate::map::Additions;
 use crate::maths::argmax;
 use crate::primitive::Sums;
 use crate::state::PrimitiveState;
@@ -53,11 +52,21 @@ pub struct Part {
     /// Σ over the points of the number of their frame in the submap: when it was seen, on average. Empty where that is not
     /// known, as in parts that were moved.
     frames: Vec<u64>,
+    /// Not put in order yet, all or nothing: what was added, primitive by primitive.
+    loose: Vec<Additions>,
 }
 
 impl Part {
     fn empty(classes: usize, side: f64) -> Self {
-        Self { classes, side, keys: Vec::new(), sums: Vec::new(), log_evidence: Vec::new(), frames: Vec::new() }
+        Self {
+            classes,
+            side,
+            keys: Vec::new(),
+            sums: Vec::new(),
+            log_evidence: Vec::new(),
+            frames: Vec::new(),
+            loose: Vec::new(),
+        }
     }
 
     /// A part of kept states, in any order; their ids mean nothing. `side` is that of the map's cubes, metres, and `frames`
@@ -82,6 +91,11 @@ impl Part {
         let mut order: Vec<_> = states.par_iter().enumerate().with_min_len(256).map(key).collect();
         order.par_sort_unstable_by_key(|(key, row)| (key.rank(), *row));
         Ok(Self::summed(classes, side, order, |row| (&states[row].sums, &states[row].log_evidence, frames.get(row))))
+    }
+
+    /// What frames of a submap added, to be put in order when somebody looks.
+    pub(super) fn of_additions(classes: usize, side: f64, loose: Vec<Additions>) -> Self {
+        Self { loose, ..Self::empty(classes, side) }
     }
 
     /// For every sum, in the order of [`Self::states`]: Σ over its points of the number of their frame in the submap, from
@@ -144,6 +158,7 @@ impl Part {
             + self.sums.capacity() * size_of::<Sums>()
             + self.log_evidence.capacity() * size_of::<i64>()
             + self.frames.capacity() * size_of::<u64>()
+            + self.loose.iter().map(Additions::byte_size).sum::<usize>()
     }
 
     /// The same points with other log-evidence.
@@ -157,23 +172,34 @@ impl Part {
         Self::summed(self.classes, self.side, order, |row| (&self.sums[row], own(row), self.frames.get(row)))
     }
 
-    /// Puts rows in order; see `settled.rs` for why one thread does it.
+    /// Puts what was added in order; see `settled.rs` for why one thread does it.
     pub(super) fn put_in_order(&mut self) {
-        if self.keys.is_sorted() {
-            return self.sums.iter_mut().for_each(Sums::settle);
+        if self.loose.is_empty() {
+            return;
         }
-        let mut order: Vec<(Key, usize)> = self.keys.iter().copied().zip(0..).collect();
-        order.sort_unstable_by_key(|(key, row)| (key.rank(), *row));
-        let row = |row: usize| (&self.sums[row], self.log_evidence(row), self.frames.get(row));
-        *self = Self::summed(self.classes, self.side, order, row);
+        let (side, classes, loose) = (self.side, self.classes, std::mem::take(&mut self.loose));
+        let mut order: Vec<(Key, (u32, u32))> = Vec::with_capacity(loose.iter().map(Additions::len).sum());
+        for (number, added) in loose.iter().enumerate() {
+            let keys = added
+                .sums
+                .iter()
+                .zip(&added.labels)
+                .map(|(sums, label)| Key { cell: cell_of(sums.mean(), side), label: *label });
+            order.extend(keys.zip((0..).map(|row| (number as u32, row))));
+        }
+        order.sort_unstable_by_key(|(key, at)| (key.rank(), *at));
+        *self = Self::summed(classes, side, order, |(number, row)| {
+            let (added, row) = (&loose[number as usize], row as usize);
+            (&added.sums[row], &added.log_evidence[row * classes..(row + 1) * classes], added.frames.get(row))
+        });
     }
 
     /// Rows of ascending keys, those of one key added together.
-    fn summed<'a>(
+    fn summed<'a, At>(
         classes: usize,
         side: f64,
-        order: Vec<(Key, usize)>,
-        row: impl Fn(usize) -> (&'a Sums, &'a [i64], Option<&'a u64>),
+        order: Vec<(Key, At)>,
+        row: impl Fn(At) -> (&'a Sums, &'a [i64], Option<&'a u64>),
     ) -> Self {
         let mut part = Self::empty(classes, side);
         part.keys.reserve_exact(order.len());
@@ -207,71 +233,5 @@ impl Part {
         }
         let own = &mut self.log_evidence[row * self.classes..(row + 1) * self.classes];
         own.iter_mut().zip(log_evidence).for_each(|(sum, value)| *sum = sum.saturating_add(*value));
-    }
-}
-
-/// A part that grows with every frame.
-#[derive(Debug, Clone)]
-pub(super) struct Growing {
-    rows: Part,
-    at: FxHashMap<Key, u32>,
-    /// Where each row of the latest frame was added.
-    targets: Vec<u32>,
-}
-
-impl Growing {
-    pub(super) fn new(classes: usize, side: f64) -> Self {
-        Self { rows: Part::empty(classes, side), at: FxHashMap::default(), targets: Vec::new() }
-    }
-
-    /// Adds the named rows of a judged batch, of a frame with this number in the submap.
-    pub(super) fn add(&mut self, batch: &Batch, rows: &[usize], frame: u64) {
-        let (classes, side) = (self.rows.classes, self.rows.side);
-        // First all places, then all sums: what one waits for from memory, others wait for at the same time.
-        self.targets.clear();
-        for row in rows {
-            let core = &batch.cores[*row];
-            let key = Key { cell: cell_of(core.mean, side), label: core.label };
-            let target = *self.at.entry(key).or_insert_with(|| {
-                let target = self.rows.keys.len() as u32;
-                self.rows.keys.push(key);
-                self.rows.sums.push(Sums::about(core.sums.origin));
-                self.rows.log_evidence.resize(self.rows.keys.len() * classes, 0);
-                self.rows.frames.push(0);
-                target
-            });
-            self.targets.push(target);
-        }
-        for (row, target) in rows.iter().zip(&self.targets) {
-            let core = &batch.cores[*row];
-            let log_evidence = &batch.log_evidence[row * classes..(row + 1) * classes];
-            let frames = frame.saturating_mul(core.sums.weight as u64);
-            self.rows.add_to(*target as usize, &core.sums, log_evidence, Some(&frames));
-        }
-    }
-
-    /// What was added so far, in order.
-    pub(super) fn so_far(&self) -> Part {
-        let mut part = self.rows.clone();
-        part.put_in_order();
-        part
-    }
-
-    /// Gives away what was added, in no order, and begins anew with as much room as that took.
-    pub(super) fn take(&mut self) -> Part {
-        let (rows, classes) = (self.rows.len(), self.rows.classes);
-        let empty = Part {
-            keys: Vec::with_capacity(rows),
-            sums: Vec::with_capacity(rows),
-            log_evidence: Vec::with_capacity(rows * classes),
-            frames: Vec::with_capacity(rows),
-            ..Part::empty(classes, self.rows.side)
-        };
-        self.at.clear();
-        std::mem::replace(&mut self.rows, empty)
-    }
-
-    pub(super) fn byte_size(&self) -> usize {
-        self.rows.byte_size() + self.at.capacity() * (size_of::<(Key, u32)>() + 1)
     }
 }

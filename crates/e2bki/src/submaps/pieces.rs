@@ -156,6 +156,7 @@ pub(super) fn cut(
         let sums = piece.sums(range);
         let (own, all) = (piece.weight as i64, whole.weight as i64);
         let share = |value: &i64| match value.checked_mul(own) {
+            _ if *value == 0 => 0,
             Some(product) => product / all,
             None => (i128::from(*value) * i128::from(own) / i128::from(all)) as i64,
         };

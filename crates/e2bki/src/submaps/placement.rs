@@ -13,12 +13,14 @@ pub struct Placement {
     /// Corrected poses of its frames by their numbers in the submap, ascending, if they were corrected one by one. What
     /// was seen in between moves by what lies between their motions, so that drift within the submap is corrected too.
     pub frames: Vec<(u32, Pose)>,
+    /// Whether what is moved from cubes to cubes is cut like anything else, as it was before version 3 of the files.
+    pub cut: bool,
 }
 
 impl Placement {
     /// Moved as one piece, with its first frame there.
     pub fn rigid(pose: Pose) -> Self {
-        Self { pose, frames: Vec::new() }
+        Self { pose, frames: Vec::new(), cut: false }
     }
 
     /// Moved along with corrected frames, of which there is at least one: (number in the submap, corrected pose).
@@ -32,7 +34,13 @@ impl Placement {
             Some((number, pose)) => pose.after(&was(*number).inverse())?.after(anchor)?,
             None => *anchor,
         };
-        Ok(Self { pose, frames })
+        Ok(Self { pose, frames, cut: false })
+    }
+
+    /// The same after a motion of the world.
+    pub(super) fn moved(&self, motion: &Pose) -> Result<Self> {
+        let frames = self.frames.iter().map(|(number, pose)| Ok((*number, motion.after(pose)?)));
+        Ok(Self { pose: motion.after(&self.pose)?, frames: frames.collect::<Result<_>>()?, cut: false })
     }
 
     /// The motion of the whole, as far as it has one: that of the middle one of the corrected frames.

@@ -1,10 +1,10 @@
 //! A submap: what it added, from where, and where it is now.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::layer::Layer;
-use super::part::{Growing, Part};
+use super::part::Part;
 use super::placement::Placement;
 use super::trust::Trust;
 use crate::error::{Error, Result};
@@ -26,8 +26,8 @@ pub struct SubmapFrame {
 /// What a submap added.
 #[derive(Debug, Clone)]
 pub(super) enum Added {
-    /// The latest submap, which frames still go into.
-    Growing(Growing),
+    /// The latest submap, which frames still go into: what they added so far, once somebody has asked.
+    Growing(OnceLock<Part>),
     /// Put in order when somebody looks. Shared: a copy of a map has the same.
     Finished(Arc<Settled<Part>>),
 }
@@ -119,7 +119,7 @@ impl Submap {
     /// What it added, as it was inserted.
     pub fn part(&self) -> Cow<'_, Part> {
         match &self.added {
-            Added::Growing(growing) => Cow::Owned(growing.so_far()),
+            Added::Growing(so_far) => so_far.get().map_or_else(|| Cow::Owned(Part::default()), Cow::Borrowed),
             Added::Finished(part) => Cow::Borrowed(part.get(Part::put_in_order)),
         }
     }
@@ -154,22 +154,22 @@ impl Submap {
         // Always from where it was inserted, so that nothing degrades however often it is corrected.
         let moved = *place != Placement::rigid(self.anchor);
         let motions = moved.then(|| place.motions(&self.anchor, &self.frames, &part)).transpose();
-        motions.and_then(|motions| Layer::new(part, motions)).map_err(|error| self.named(error))
+        motions.and_then(|motions| Layer::new(part, motions, place.cut)).map_err(|error| self.named(error))
     }
 
-    /// Nothing is added any more; returns what made it grow, empty, if it did.
-    pub(super) fn finish(&mut self) -> Option<Growing> {
-        let Added::Growing(growing) = &mut self.added else { return None };
-        let part = Added::Finished(Arc::new(Settled::new(growing.take())));
-        match std::mem::replace(&mut self.added, part) {
-            Added::Growing(growing) => Some(growing),
-            Added::Finished(_) => None,
-        }
+    /// Whether frames still go into it.
+    pub(super) fn grows(&self) -> bool {
+        matches!(self.added, Added::Growing(_))
+    }
+
+    /// Nothing is added any more.
+    pub(super) fn finish(&mut self, part: Part) {
+        self.added = Added::Finished(Arc::new(Settled::new(part)));
     }
 
     pub(super) fn byte_size(&self) -> usize {
         let part = match &self.added {
-            Added::Growing(growing) => growing.byte_size(),
+            Added::Growing(so_far) => so_far.get().map_or(0, Part::byte_size),
             Added::Finished(part) => part.read(Part::byte_size),
         };
         part + self.free.byte_size() + self.frames.capacity() * size_of::<SubmapFrame>() + size_of::<Self>()

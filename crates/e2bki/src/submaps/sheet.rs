@@ -40,10 +40,12 @@ impl Sheet {
         }) as usize;
         self.sums[row].add_times(sums, sign)?;
         let own = &mut self.log_evidence[row * self.classes..(row + 1) * self.classes];
+        // Neither is beyond 2⁶², so that a sum that does not fit becomes i64::MIN, and a look at all of them is enough.
+        let mut largest = 0;
         for (sum, value) in own.iter_mut().zip(log_evidence) {
-            let added = value.checked_mul(sign).and_then(|value| sum.checked_add(value));
-            *sum = added.filter(|sum| sum.abs() <= MOST_QUANTA)?;
+            *sum = sum.wrapping_add(value.wrapping_mul(sign));
+            largest = sum.unsigned_abs().max(largest);
         }
-        Some(())
+        (largest <= MOST_QUANTA.unsigned_abs()).then_some(())
     }
 }
