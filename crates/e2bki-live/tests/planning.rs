@@ -27,9 +27,9 @@ mod tests {
     /// Columns and rows, corner, and values of an `OccupancyGrid`.
     fn costs(message: &[u8]) -> ([usize; 2], [f64; 2], Vec<i8>) {
         let mut fields = Reader::new(Wire::Cdr, message).unwrap();
-        (fields.u32().unwrap(), fields.u32().unwrap());
+        let _ = [fields.u32().unwrap(), fields.u32().unwrap()];
         assert_eq!(fields.text().unwrap(), "map");
-        (fields.u32().unwrap(), fields.u32().unwrap());
+        let _ = [fields.u32().unwrap(), fields.u32().unwrap()];
         assert_eq!(f32::from_bits(fields.u32().unwrap()), 0.2);
         let size = [fields.u32().unwrap() as usize, fields.u32().unwrap() as usize];
         let pose: [f64; 7] = fields.f64s().unwrap();
@@ -41,7 +41,7 @@ mod tests {
 
     fn grid_map(message: &[u8]) -> GridMap {
         let mut fields = Reader::new(Wire::Cdr, message).unwrap();
-        (fields.u32().unwrap(), fields.u32().unwrap());
+        let _ = [fields.u32().unwrap(), fields.u32().unwrap()];
         assert_eq!(fields.text().unwrap(), "map");
         let [resolution, x, y]: [f64; 3] = fields.f64s().unwrap();
         let pose: [f64; 7] = fields.f64s().unwrap();
@@ -54,7 +54,7 @@ mod tests {
             assert_eq!(fields.u32().unwrap() as usize % columns, 0);
             assert_eq!(fields.text().unwrap(), "row_index");
             let rows = fields.u32().unwrap() as usize;
-            (fields.u32().unwrap(), fields.u32().unwrap());
+            let _ = [fields.u32().unwrap(), fields.u32().unwrap()];
             let count = fields.u32().unwrap();
             let values: Vec<f32> = (0..count).map(|_| f32::from_bits(fields.u32().unwrap())).collect();
             layers.push((name, [columns, rows], values));

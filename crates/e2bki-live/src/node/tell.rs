@@ -122,7 +122,8 @@ impl Node<'_> {
         let (window, every) = (self.window(&at), 1.0 / self.values().layers_rate);
         let Some(planning) = &mut self.planning else { return };
         let due = planning.told.is_none_or(|then| then.elapsed().as_secs_f64() >= every);
-        if !all && !(planning.pending && due) {
+        let wanted = all || planning.pending && due;
+        if !wanted {
             return;
         }
         let (begun, place) = (Instant::now(), [at.place[0], at.place[1]]);

@@ -29,6 +29,13 @@ pub(crate) struct Surface {
     pub(crate) flatness: f32,
 }
 
+impl Surface {
+    /// What it is made of, to be compared bit by bit.
+    fn bits(&self) -> ([u32; 6], u32) {
+        (self.covariance.map(f32::to_bits), self.flatness.to_bits())
+    }
+}
+
 /// A surface as it was and as it is.
 #[derive(Clone, Copy)]
 pub(super) struct Renewed {
@@ -266,7 +273,7 @@ impl Hood {
             }
             let Some(now) = self.surface(at, own.label) else { continue };
             let before = chunk.pools[own.number as usize].surface;
-            if before.map(f32::to_bits) == now.map(f32::to_bits) {
+            if before.bits() == now.bits() {
                 continue;
             }
             let renewed = Renewed { before, now };
