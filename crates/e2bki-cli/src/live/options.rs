@@ -56,6 +56,8 @@ pub(crate) struct Options {
     /// says]
     #[arg(long, value_name = "NAME")]
     pub(super) semantic_ids: Option<String>,
+    #[command(flatten)]
+    runtime: crate::network::RuntimeArguments,
     /// Domain of ROS 2 [default: ROS_DOMAIN_ID, or 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=i64::from(MOST_DOMAINS)))]
     domain: Option<u16>,
@@ -307,7 +309,7 @@ impl Options {
     /// The network, if there is to be one.
     pub(super) fn camera(&self, table: &ClassTable) -> Result<Option<CameraOptions>> {
         let (Some(file), Some(topic)) = (&self.semantics, &self.image) else { return Ok(None) };
-        let network = crate::network::open(file)?;
+        let network = crate::network::open(file, &self.runtime)?;
         let ids = self.semantic_ids.as_deref().or(network.ids());
         let remap = channel_meaning(ids, network.channels(), table, &network.name())?;
         Ok(Some(CameraOptions { network, remap, topic: topic.clone(), occlusion_window: self.occlusion }))
