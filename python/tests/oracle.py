@@ -80,7 +80,7 @@ def distance(point, center, semi_axes, axes):
     return float(np.linalg.norm(y - a2 * y / (t + a2)))
 
 
-def kernel(d, length, profile):
+def kernel(d, length, profile="sparse"):
     """The kernel: 1 at 0, 0 from its length on."""
     rho = d / length
     if rho >= 1:
