@@ -38,10 +38,11 @@ mod tests {
             let mut known = inside.clone();
             commit(fleet, &[]).unwrap();
             for (run, waits) in steps {
+                // A fleet keeps at least one run.
+                if inside.len() == 1 && inside.contains(&run) {
+                    continue;
+                }
                 if inside.remove(&run) {
-                    if inside.is_empty() {
-                        break;
-                    }
                     remove(fleet, &out(&name(run))).unwrap();
                 } else if known.insert(run) {
                     one.add(run);
