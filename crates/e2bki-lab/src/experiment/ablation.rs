@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use e2bki::Config;
-use e2bki::config::{Clustering, Gate, Posterior, Reach, Shape};
+use e2bki::config::{Clustering, Gate, Growth, Posterior, Profile, Reach, Shape};
 use e2bki_baselines::Baseline;
 use e2bki_eval::plot::{Figure, Panel, Series};
 use e2bki_eval::{Confidence, Record, Table, View, decimals};
@@ -159,7 +159,12 @@ fn without(config: &Config, every: usize) -> Vec<Method> {
     let mut methods = vec![Method::ours(OURS, config.clone(), every), variance];
     let base = || config.clone();
     for (name, config) in [
-        ("reach as far across surfaces", base().with(|c| c.kernel.reach = Reach::Uniform)),
+        ("sparse kernel", base().with(|c| c.kernel.profile = Profile::Sparse)),
+        ("growth everywhere", base().with(|c| (c.kernel.growth, c.kernel.reach_growth) = (Growth::Everywhere, 0.25))),
+        (
+            "reach as far across surfaces",
+            base().with(|c| (c.kernel.reach, c.kernel.reach_growth) = (Reach::Uniform, 0.1)),
+        ),
         ("spheres", base().with(|c| c.kernel.shape = Shape::Sphere)),
         ("points", base().with(|c| c.kernel.shape = Shape::Point)),
         ("pruning", base().with(|c| c.refinement.prune = true)),

@@ -4,7 +4,7 @@
 use anyhow::{Context as _, Result, bail};
 use e2bki::Config;
 use e2bki_baselines::{ConvKernels, TrainOptions, Window, train};
-use e2bki_eval::SourceCalibration;
+use e2bki_eval::{ClassCalibration, LabelledFrame, SourceCalibration};
 
 use super::context::Context;
 use super::dataset::Dataset;
@@ -63,11 +63,23 @@ impl Context {
     /// Our configuration with what was learned of a dataset's network from the frames that ConvBKI learns from; nothing
     /// where that changes nothing.
     pub(super) fn calibrated_config(&mut self, dataset: &Dataset) -> Result<Option<Config>> {
+        let frames = self.calibration_frames(dataset)?;
+        let learned = SourceCalibration::learn(&frames, &dataset.classes, &self.config(), || {})?;
+        Ok(learned.filter(|learned| learned.best.is_some()).map(|learned| learned.config().clone()))
+    }
+
+    /// A configuration with what was learned of single classes from the same frames.
+    pub(super) fn calibrated_by_class(&mut self, dataset: &Dataset, config: &Config) -> Result<Config> {
+        let frames = self.calibration_frames(dataset)?;
+        let bar = table::progress(ClassCalibration::most_steps(dataset.classes.len()), "classes");
+        let learned = ClassCalibration::learn(&frames, &dataset.classes, config, || bar.inc(1))?;
+        bar.finish_and_clear();
+        Ok(learned.map_or_else(|| config.clone(), |learned| learned.config().clone()))
+    }
+
+    fn calibration_frames(&self, dataset: &Dataset) -> Result<Vec<LabelledFrame>> {
         let (training, step) = dataset.training(&self.simulation())?;
         let step = step.max(training.frames.div_ceil(CALIBRATION_FRAMES));
-        let frames = (0..training.frames).step_by(step).map(|i| training.frame(i)).collect::<Result<Vec<_>>>()?;
-        let config = self.config();
-        let learned = SourceCalibration::learn(&frames, &dataset.classes, &config, || {})?;
-        Ok(learned.filter(|learned| learned.best.is_some()).map(|learned| learned.config().clone()))
+        (0..training.frames).step_by(step).map(|i| training.frame(i)).collect()
     }
 }

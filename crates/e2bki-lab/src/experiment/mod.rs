@@ -13,6 +13,7 @@ mod dynamic;
 mod evidence;
 mod folds;
 mod leaderboard;
+mod learned;
 mod levels;
 mod look;
 mod maps;

@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use super::context::Context;
 use super::{
-    ablation, claims, classes, clustering, dynamic, evidence, leaderboard, maps, parameters, parts, planning, readings,
-    robustness, scale, speed, tables, uncertainty, volume,
+    ablation, claims, classes, clustering, dynamic, evidence, leaderboard, learned, maps, parameters, parts, planning,
+    readings, robustness, scale, speed, tables, uncertainty, volume,
 };
 
 /// An experiment.
@@ -26,6 +26,11 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment("table-full", "all datasets and methods, voxels and continuous, with calibration", tables::full),
     experiment("leaderboard", "all methods on all available datasets, in every view", leaderboard::table),
     experiment("table-classes", "every class: thin and rare ones, misses, claimed empty space", classes::table),
+    experiment(
+        "table-learned",
+        "what labels are worth: ConvBKI, and ours calibrated on the same frames",
+        learned::table,
+    ),
     experiment("table-claims", "the paper's claims one by one, on several drives, with intervals", claims::table),
     experiment("table-readings", "the paper's settings with one other reading at a time", readings::table),
     experiment("table-ablation", "ablation of E2-BKI", ablation::table),

@@ -175,17 +175,17 @@ records! {
     kernel: KernelConfig, "The kernel that spreads a primitive's evidence over the space around it" {
         length_scale: f64 = 0.2, [float 0.01 .. 10.0], unit "m", symbol "ℓ",
             "Kernel length";
-        uncertainty_sensitivity: f64 = 0.8, [float 0.05 .. 5.0], symbol "β",
+        uncertainty_sensitivity: f64 = 0.75, [float 0.05 .. 5.0], symbol "β",
             "Scale of the kernel's reach ℓβe^(1-u)";
         reach: Reach = Reach::Surface, [choice Reach],
             "How far the kernel reaches in each direction";
         reach_across: f64 = 0.15, [float 0.005 .. 10.0], unit "m",
             "How far the kernel reaches across a surface, with `reach` = `surface`";
-        reach_growth: f64 = 0.25, [float 0.0 .. 1.0],
-            "How much farther the kernel reaches for every 10 m of range, up to 50 m: beams spread";
-        growth: Growth = Growth::Everywhere, [choice Growth],
+        reach_growth: f64 = 0.8, [float 0.0 .. 1.0],
+            "How much farther the kernel reaches for every 10 m of range, up to 50 m: beams spread. With `growth` = `everywhere` or `reach` = `uniform` 0.1 to 0.25 is enough";
+        growth: Growth = Growth::Planes, [choice Growth],
             "Where the reach grows with range, with `reach` = `surface`";
-        profile: Profile = Profile::Sparse, [choice Profile],
+        profile: Profile = Profile::Quadratic, [choice Profile],
             "How the kernel falls from a primitive to where its reach ends";
         class_reach: ClassFactors = ClassFactors::default(), [factors],
             "For every class, how many times as far its kernels reach; empty: all as far";

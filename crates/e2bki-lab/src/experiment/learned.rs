@@ -1,0 +1,66 @@
+//! What labels are worth: ConvBKI, whose kernels are learned from ground truth, and our map with what `calibrate` learns from
+//! the same frames.
+
+use anyhow::Result;
+use e2bki::Config;
+
+use super::classes::{compare, datasets, scores};
+use super::context::Context;
+use super::dataset::Dataset;
+use super::method::{Method, OURS, OURS_CALIBRATED};
+
+const BY_CLASS: &str = "E2-BKI, calibrated by class";
+
+pub(super) fn table(context: &mut Context) -> Result<()> {
+    let datasets = datasets(context)?;
+    for group in datasets.chunk_by(|a, b| a.is_simulated() && b.is_simulated() && a.group == b.group) {
+        let first = &group[0];
+        if !first.is_simulated() && first.frame(0)?.truth.iter().all(|class| *class as usize >= first.classes.len()) {
+            continue;
+        }
+        let (methods, factors) = methods(context, first)?;
+        let mut drives = Vec::new();
+        for dataset in group {
+            drives.push(compare(context, dataset, &methods)?);
+        }
+        let name = if first.is_simulated() { &first.group } else { &first.name };
+        context.note(&format!("{name}: {} × {} frames. {factors}", group.len(), first.frames))?;
+        context.table(&scores(&drives))?;
+    }
+    context.note(
+        "Everything is learned from the frames that ConvBKI's kernels are learned from: the mapped ones of a recording, a \
+         training drive of the same generator where drives are simulated. Columns as in table-classes.",
+    )
+}
+
+/// ConvBKI and ours, and what was learned in words.
+fn methods(context: &mut Context, dataset: &Dataset) -> Result<(Vec<Method>, String)> {
+    let every = dataset.every();
+    let kernels = context.conv_kernels(dataset)?;
+    let mut methods = vec![
+        Method::conv_bki("ConvBKI", kernels, context.their_config()?, every),
+        Method::ours(OURS, context.config(), every),
+    ];
+    let source = context.calibrated_config(dataset)?;
+    if let Some(config) = &source {
+        methods.push(Method::ours(OURS_CALIBRATED, config.clone(), every));
+    }
+    let config = source.unwrap_or_else(|| context.config());
+    let by_class = context.calibrated_by_class(dataset, &config)?;
+    let words = words(dataset, &by_class);
+    methods.push(Method::ours(BY_CLASS, by_class, every));
+    Ok((methods, words))
+}
+
+/// The factors that are not 1.
+fn words(dataset: &Dataset, config: &Config) -> String {
+    let named = |of: &dyn Fn(usize) -> f32| {
+        let names = dataset.classes.names().iter().enumerate();
+        let changed = names.filter(|(class, _)| of(*class) != 1.0).map(|(class, name)| format!("{name} {}", of(class)));
+        let changed = changed.collect::<Vec<_>>().join(", ");
+        if changed.is_empty() { "none".into() } else { changed }
+    };
+    let reach = named(&|class| config.kernel.class_reach.of(class));
+    let weights = named(&|class| config.input.class_weights.of(class));
+    format!("Factors of reach: {reach}; of weight: {weights}.")
+}
