@@ -52,6 +52,8 @@ pub struct ClassCalibration {
     /// Maps that were built.
     pub maps: usize,
     #[serde(skip)]
+    reach: Config,
+    #[serde(skip)]
     learned: Config,
 }
 
@@ -91,7 +93,9 @@ impl ClassCalibration {
         // Frequent classes first: what is learned of them, others are measured with.
         let mut order: Vec<usize> = (0..classes.len()).filter(|class| asked[*class] >= FEWEST).collect();
         order.sort_by_key(|class| std::cmp::Reverse(asked[*class]));
+        let mut reach = config.clone();
         for change in [times_reach, times_weight] {
+            reach = learned.clone();
             for class in &order {
                 for factor in STEPS {
                     let candidate = change(&learned, *class, factor, classes.len());
@@ -104,12 +108,17 @@ impl ClassCalibration {
                 }
             }
         }
-        Ok(Some(Self { before, after, maps, learned }))
+        Ok(Some(Self { before, after, maps, reach, learned }))
     }
 
     /// The configuration with what was learned.
     pub fn config(&self) -> &Config {
         &self.learned
+    }
+
+    /// The configuration with what was learned of reach alone.
+    pub fn reach(&self) -> &Config {
+        &self.reach
     }
 
     /// Most factors that are tried.

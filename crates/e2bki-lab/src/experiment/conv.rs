@@ -68,13 +68,14 @@ impl Context {
         Ok(learned.filter(|learned| learned.best.is_some()).map(|learned| learned.config().clone()))
     }
 
-    /// A configuration with what was learned of single classes from the same frames.
-    pub(super) fn calibrated_by_class(&mut self, dataset: &Dataset, config: &Config) -> Result<Config> {
+    /// A configuration with what was learned of single classes from the same frames: of their reach, and of all.
+    pub(super) fn calibrated_by_class(&mut self, dataset: &Dataset, config: &Config) -> Result<[Config; 2]> {
         let frames = self.calibration_frames(dataset)?;
         let bar = table::progress(ClassCalibration::most_steps(dataset.classes.len()), "classes");
         let learned = ClassCalibration::learn(&frames, &dataset.classes, config, || bar.inc(1))?;
         bar.finish_and_clear();
-        Ok(learned.map_or_else(|| config.clone(), |learned| learned.config().clone()))
+        let of = |learned: &ClassCalibration| [learned.reach().clone(), learned.config().clone()];
+        Ok(learned.as_ref().map_or_else(|| [config.clone(), config.clone()], of))
     }
 
     fn calibration_frames(&self, dataset: &Dataset) -> Result<Vec<LabelledFrame>> {

@@ -9,7 +9,8 @@ use super::context::Context;
 use super::dataset::Dataset;
 use super::method::{Method, OURS, OURS_CALIBRATED};
 
-const BY_CLASS: &str = "E2-BKI, calibrated by class";
+const REACH: &str = "E2-BKI, calibrated, reach by class";
+const BY_CLASS: &str = "E2-BKI, calibrated, reach and weight by class";
 
 pub(super) fn table(context: &mut Context) -> Result<()> {
     let datasets = datasets(context)?;
@@ -46,8 +47,9 @@ fn methods(context: &mut Context, dataset: &Dataset) -> Result<(Vec<Method>, Str
         methods.push(Method::ours(OURS_CALIBRATED, config.clone(), every));
     }
     let config = source.unwrap_or_else(|| context.config());
-    let by_class = context.calibrated_by_class(dataset, &config)?;
+    let [reach, by_class] = context.calibrated_by_class(dataset, &config)?;
     let words = words(dataset, &by_class);
+    methods.push(Method::ours(REACH, reach, every));
     methods.push(Method::ours(BY_CLASS, by_class, every));
     Ok((methods, words))
 }

@@ -241,10 +241,18 @@ impl PrimitiveSet {
     }
 
     pub(crate) fn remove(&mut self, slot: u32) {
-        let (mean, support) = (self.core(slot).mean, self.support_of(slot));
-        self.blocks.mark(BlockKey(block_of(mean)), &StaleOfOne::of(support));
-        self.leave(slot, mean, support.map_or([0.0; 3], |support| support.form.half_box));
-        self.slots.remove(slot);
+        self.remove_all(&[slot]);
+    }
+
+    /// Removes primitives; none may be named twice.
+    pub(crate) fn remove_all(&mut self, slots: &[u32]) {
+        // What waits for memory is done by all threads; the index follows one by one.
+        let known = slots.par_iter().with_min_len(256).map(|slot| (self.sums(*slot).mean(), self.support_of(*slot)));
+        for (slot, (mean, support)) in slots.iter().zip(known.collect::<Vec<_>>()) {
+            self.blocks.mark(BlockKey(block_of(mean)), &StaleOfOne::of(support));
+            self.leave(*slot, mean, support.map_or([0.0; 3], |support| support.form.half_box));
+        }
+        self.slots.remove(slots);
     }
 
     /// Adds one primitive to another and removes it. Both stay as they are if their sum would not be exact.

@@ -84,6 +84,19 @@ fn split(slot: u32) -> (usize, usize) {
     (slot as usize / CHUNK, slot as usize % CHUNK)
 }
 
+/// The chunks of some slots, which of a large map are few, each with what is to be done there; by ascending slot.
+fn by_chunk<'a, 'b>(chunks: &'a mut [Chunk], pairs: &'b [(u32, usize)]) -> Vec<(&'b [(u32, usize)], &'a mut Chunk)> {
+    let (mut rest, mut first) = (chunks, 0);
+    let mut work = Vec::new();
+    for pairs in pairs.chunk_by(|a, b| split(a.0).0 == split(b.0).0) {
+        let number = split(pairs[0].0).0;
+        let (chunk, behind) = std::mem::take(&mut rest)[number - first..].split_at_mut(1);
+        work.extend(chunk.iter_mut().map(|chunk| (pairs, chunk)));
+        (rest, first) = (behind, number + 1);
+    }
+    work
+}
+
 /// Σ over so many points of the number of their frame.
 fn frame_sum(frame: u64, points: f64) -> u64 {
     frame.saturating_mul(points as u64)
@@ -166,67 +179,61 @@ impl Slots {
         &self.chunks
     }
 
-    fn insert(&mut self, (core, log_evidence, seen): Made<'_>, row: &mut Vec<u8>) -> u32 {
-        self.alive += 1;
-        let slot = self.free.pop().unwrap_or_else(|| {
-            if self.chunks.last().is_none_or(|chunk| chunk.heads.len() == CHUNK) {
-                self.chunks.push(Chunk::default());
-            }
-            let last = self.chunks.len() - 1;
-            (last * CHUNK + self.chunks[last].heads.len()) as u32
-        });
-        let (chunk, i) = (&mut self.chunks[slot as usize / CHUNK], slot as usize % CHUNK);
-        if i < chunk.heads.len() {
-            chunk.replace(i, &core, log_evidence, row);
-        } else {
-            chunk.push(&core, log_evidence, row);
-        }
-        if let Some(frame) = self.frame {
-            chunk.was_made(i, frame_sum(frame, core.sums.weight));
-        }
-        if let Some((seen, probability)) = seen {
-            chunk.keep(i, seen, probability);
-        }
-        slot
-    }
-
     /// Adds `count` primitives; `made(i)` gives the i-th. Returns their slots.
     pub(crate) fn extend<'a>(&mut self, count: usize, made: impl Fn(usize) -> Made<'a> + Sync) -> Vec<u32> {
-        let mut slots = Vec::with_capacity(count);
-        let mut row = Vec::new();
-        // Free slots and the room of the last chunk first; then whole chunks, each filled by one thread.
-        let room = |slots: &Self| slots.chunks.last().map_or(0, |chunk| CHUNK - chunk.heads.len());
-        for i in 0..count.min(self.free.len() + room(self)) {
-            slots.push(self.insert(made(i), &mut row));
-        }
-        let (first, before, frame) = (slots.len(), self.chunks.len() * CHUNK, self.frame);
-        let starts = (first..count).into_par_iter().step_by(CHUNK);
+        let frame = self.frame;
+        let put = |chunk: &mut Chunk, at: usize, i: usize, row: &mut Vec<u8>| {
+            let (core, log_evidence, seen) = made(i);
+            if at < chunk.heads.len() {
+                chunk.replace(at, &core, log_evidence, row);
+            } else {
+                chunk.push(&core, log_evidence, row);
+            }
+            if let Some(frame) = frame {
+                chunk.was_made(at, frame_sum(frame, core.sums.weight));
+            }
+            if let Some((seen, probability)) = seen {
+                chunk.keep(at, seen, probability);
+            }
+        };
+        // Free slots and the room of the last chunk first, then new chunks; each is filled by one thread.
+        let mut slots = self.free.split_off(self.free.len().saturating_sub(count));
+        slots.par_sort_unstable();
+        let end = self.chunks.len() * CHUNK;
+        let room = self.chunks.last().map_or(0, |chunk| CHUNK - chunk.heads.len()).min(count - slots.len());
+        let first = end - self.chunks.last().map_or(0, |chunk| CHUNK - chunk.heads.len());
+        slots.extend((first..first + room).map(|slot| slot as u32));
+        let numbered: Vec<(u32, usize)> = slots.iter().copied().zip(0..).collect();
+        let work = by_chunk(&mut self.chunks, &numbered);
+        work.into_par_iter().for_each_init(Vec::new, |row, (numbered, chunk)| {
+            numbered.iter().for_each(|(slot, i)| put(chunk, split(*slot).1, *i, row));
+        });
+        let old = slots.len();
+        let starts = (old..count).into_par_iter().step_by(CHUNK);
         self.chunks.par_extend(starts.map_init(Vec::new, |row, start| {
             let mut chunk = Chunk::default();
-            for (at, i) in (start..count.min(start + CHUNK)).enumerate() {
-                let (core, log_evidence, seen) = made(i);
-                chunk.push(&core, log_evidence, row);
-                if let Some(frame) = frame {
-                    chunk.was_made(at, frame_sum(frame, core.sums.weight));
-                }
-                if let Some((seen, probability)) = seen {
-                    chunk.keep(at, seen, probability);
-                }
-            }
+            (start..count.min(start + CHUNK)).enumerate().for_each(|(at, i)| put(&mut chunk, at, i, row));
             chunk.shrink();
             chunk
         }));
-        self.alive += count - first;
-        slots.extend((first..count).map(|i| (before + i - first) as u32));
+        self.alive += count;
+        slots.extend((old..count).map(|i| (end + i - old) as u32));
         slots
     }
 
-    pub(crate) fn remove(&mut self, slot: u32) {
-        let (chunk, i) = split(slot);
-        self.chunks[chunk].let_go(i, self.classes);
-        self.head_mut(slot).set_dead();
-        self.free.push(slot);
-        self.alive -= 1;
+    /// Removes primitives; no slot may be named twice.
+    pub(crate) fn remove(&mut self, slots: &[u32]) {
+        let classes = self.classes;
+        let mut sorted: Vec<(u32, usize)> = slots.iter().copied().zip(0..).collect();
+        sorted.par_sort_unstable();
+        by_chunk(&mut self.chunks, &sorted).into_par_iter().for_each(|(slots, chunk)| {
+            for i in slots.iter().map(|(slot, _)| split(*slot).1) {
+                chunk.let_go(i, classes);
+                chunk.heads[i].set_dead();
+            }
+        });
+        self.free.extend_from_slice(slots);
+        self.alive -= slots.len();
     }
 
     /// Adds rows of a batch to primitives, in parallel: (slot, row) pairs. `before(chunk, i, core)` is called with every
@@ -280,17 +287,7 @@ impl Slots {
             });
             each.collect::<Vec<T>>()
         };
-        // The chunks that have pairs, which of a large map are few.
-        let mut rest = &mut self.chunks[..];
-        let mut first = 0;
-        let mut work = Vec::new();
-        for pairs in pairs.chunk_by(|a, b| split(a.0).0 == split(b.0).0) {
-            let number = split(pairs[0].0).0;
-            let (chunk, behind) = std::mem::take(&mut rest)[number - first..].split_at_mut(1);
-            work.extend(chunk.iter_mut().map(|chunk| (pairs, chunk)));
-            (rest, first) = (behind, number + 1);
-        }
-        work.into_par_iter().map(add).collect()
+        by_chunk(&mut self.chunks, &pairs).into_par_iter().map(add).collect()
     }
 
     /// Adds one primitive of this store to another.

@@ -16,6 +16,9 @@ use crate::primitive::{MOST_QUANTA, Sums};
 /// spread points none is beyond √3 of it, and what follows along a slanted axis goes little farther.
 const SPREADS: f64 = 2.0;
 
+/// New primitives that are added to a set together: enough for many chunks to be filled side by side, and little memory.
+const TOGETHER: usize = 1 << 15;
+
 /// What is to be done to a set, region by region.
 #[derive(Default)]
 pub(super) struct Change(Vec<Local>);
@@ -70,19 +73,29 @@ impl Change {
 
     /// Does it.
     pub(super) fn apply(self, set: &mut PrimitiveSet) {
-        let classes = set.classes();
         set.begin();
+        let mut fresh = Batch::default();
         for mut local in self.0 {
             let pairs: Vec<(u32, usize)> = local.slots.iter().copied().zip(0..).collect();
             set.fold(&pairs, &local.altered);
-            if !set.defers() {
-                local.fresh.judge(classes, set.recipe().correlation);
+            // No other region has a part in them: their slots can be used again.
+            set.remove_all(&local.gone);
+            fresh.cores.append(&mut local.fresh.cores);
+            fresh.log_evidence.append(&mut local.fresh.log_evidence);
+            if fresh.cores.len() >= TOGETHER {
+                add(set, std::mem::take(&mut fresh));
             }
-            set.insert(&local.fresh, 0..local.fresh.cores.len());
-            // Last in the region, and no other has a part in them: their slots can be used again.
-            local.gone.iter().for_each(|slot| set.remove(*slot));
         }
+        add(set, fresh);
     }
+}
+
+/// Adds new primitives to a set.
+fn add(set: &mut PrimitiveSet, mut fresh: Batch) {
+    if !set.defers() {
+        fresh.judge(set.classes(), set.recipe().correlation);
+    }
+    set.insert(&fresh, 0..fresh.cores.len());
 }
 
 /// Sums up what layers do in a region; returns the points of the pieces there.
