@@ -241,16 +241,15 @@ impl PrimitiveSet {
     }
 
     pub(crate) fn remove(&mut self, slot: u32) {
-        self.remove_all(&[slot]);
+        self.remove_all(&[slot], &[self.sums(slot).mean()]);
     }
 
-    /// Removes primitives; none may be named twice.
-    pub(crate) fn remove_all(&mut self, slots: &[u32]) {
-        // What waits for memory is done by all threads; the index follows one by one.
-        let known = slots.par_iter().with_min_len(256).map(|slot| (self.sums(*slot).mean(), self.support_of(*slot)));
-        for (slot, (mean, support)) in slots.iter().zip(known.collect::<Vec<_>>()) {
-            self.blocks.mark(BlockKey(block_of(mean)), &StaleOfOne::of(support));
-            self.leave(*slot, mean, support.map_or([0.0; 3], |support| support.form.half_box));
+    /// Removes primitives of which the means are known; none may be named twice.
+    pub(crate) fn remove_all(&mut self, slots: &[u32], means: &[[f64; 3]]) {
+        for (slot, mean) in slots.iter().zip(means) {
+            let support = self.support_of(*slot);
+            self.blocks.mark(BlockKey(block_of(*mean)), &StaleOfOne::of(support));
+            self.leave(*slot, *mean, support.map_or([0.0; 3], |support| support.form.half_box));
         }
         self.slots.remove(slots);
     }

@@ -31,8 +31,9 @@ struct Local {
     slots: Vec<u32>,
     /// Primitives that are new.
     fresh: Batch,
-    /// Primitives of which nothing is left.
+    /// Primitives of which nothing is left, and their means.
     gone: Vec<u32>,
+    means: Vec<[f64; 3]>,
     /// Points of all pieces that were counted.
     points: u64,
 }
@@ -79,7 +80,7 @@ impl Change {
             let pairs: Vec<(u32, usize)> = local.slots.iter().copied().zip(0..).collect();
             set.fold(&pairs, &local.altered);
             // No other region has a part in them: their slots can be used again.
-            set.remove_all(&local.gone);
+            set.remove_all(&local.gone, &local.means);
             fresh.cores.append(&mut local.fresh.cores);
             fresh.log_evidence.append(&mut local.fresh.log_evidence);
             if fresh.cores.len() >= TOGETHER {
@@ -162,7 +163,8 @@ impl Local {
             self.fresh.log_evidence.extend_from_slice(log_evidence);
             return Ok(());
         };
-        let mut left = set.sums(slot);
+        let all = set.sums(slot);
+        let mut left = all;
         left.add_times(sums, 1).ok_or_else(|| too_much(key, side))?;
         // Neither is beyond half of what fits.
         set.read_evidence(slot, held);
@@ -172,6 +174,7 @@ impl Local {
                 return Err(missing(key, side));
             }
             self.gone.push(slot);
+            self.means.push(all.mean());
             return Ok(());
         }
         if left.weight < 0.0 || left.range < 0.0 || held.iter().any(|v| *v < 0) {
