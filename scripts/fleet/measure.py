@@ -3,7 +3,8 @@ how much faster a run is taken out of tiles than they are made of all others.
 
     python3 scripts/fleet/measure.py FOLDER MANY_RUNS
 
-MANY_RUNS is the example `many_runs` of e2bki-fleet. Two cores must be free for this.
+MANY_RUNS is the example `many_runs` of e2bki-fleet. Two cores must be free for this. Every worker is bound to one core, as a scheduler binds the tasks of a cluster: a
+program that maps reads the next scan on a thread of its own, and alone it would take part of the other core for that.
 """
 
 import hashlib
@@ -16,19 +17,23 @@ from pathlib import Path
 
 PROGRAM = os.environ["PROGRAM"]
 RUNS = int(os.environ.get("RUNS", "300"))
-FRAMES = int(os.environ.get("FRAMES", "20"))
+FRAMES = int(os.environ.get("FRAMES", "40"))
 SPREAD = int(os.environ.get("SPREAD", "64"))
 ONE_THREAD = {**os.environ, "RAYON_NUM_THREADS": "1"}
 
 
-def start(arguments: list[object]) -> int:
-    return subprocess.Popen([str(a) for a in arguments], env=ONE_THREAD, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid
+def start(arguments: list[object], core: int) -> int:
+    def bind() -> None:
+        os.sched_setaffinity(0, {core})
+
+    return subprocess.Popen([str(a) for a in arguments], env=ONE_THREAD, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=bind).pid
 
 
 def timed(*commands: list[object]) -> tuple[float, float]:
-    """Seconds until all are done that are started at once, and the most memory of one in MB."""
+    """Seconds until all are done that are started at once, each on a core of its own, and the most memory of one in MB."""
+    cores = sorted(os.sched_getaffinity(0))
     began, memory = time.time(), 0.0
-    for pid in [start(command) for command in commands]:
+    for pid in [start(command, cores[i]) for i, command in enumerate(commands)]:
         _, code, used = os.wait4(pid, 0)
         if code != 0:
             sys.exit(f"FAILED: {commands}")
@@ -70,7 +75,7 @@ def main() -> None:
     print(f"reduce: {memory:.0f} MB at most; largest tile {result / 1e6:.1f} MB, a run {run_bytes / 1e6:.1f} MB, bound {bound:.0f} MB")
     assert memory <= bound, "more memory than a tile, a run and 200 MB"
 
-    # Blocks of tiles are dealt in turn: for shares of equal work there must be many, so the runs lie three tiles apart.
+    # Shares are made of blocks of tiles: there must be many, so the runs lie three tiles apart.
     spread = folder / "spread"
     timed([many, folder / "0.e2bki", SPREAD, spread, 3])
     parts = [e2bki("fleet", "reduce", spread, "--part", f"{i}/2") for i in (1, 2)]

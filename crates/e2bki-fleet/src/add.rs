@@ -49,25 +49,14 @@ pub fn key_of_log(mut log: impl Read) -> std::io::Result<String> {
     Ok(digest(&all))
 }
 
-/// Puts the map of a run into the store. Without a key, its bytes are the key. It counts from the next commit on.
-pub fn add(fleet: &Fleet, name: &str, file: &Path, key: Option<&str>) -> Result<Added> {
+/// Refuses a run that could not be taken, by its name and key alone: before hours are spent on its map.
+pub fn check_run(fleet: &Fleet, name: &str, key: &str) -> Result<()> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if name.is_empty() || name.len() > 100 || name.starts_with('.') || !name.chars().all(allowed) {
         return Err(Error::Refused(format!(
             "{name:?} is not a name for a run: 1 to 100 letters, digits, dots, hyphens and underscores"
         )));
     }
-    let checked = e2bki_store::check(file)?;
-    if let Some(finding) = checked.findings.first() {
-        return Err(Error::Refused(format!("{}: {finding}", file.display())));
-    }
-    fleet.check(MapFile::open(file)?.header(), &file.display().to_string())?;
-    let bytes = std::fs::read(file).map_err(|source| e2bki_store::Error::Io {
-        doing: "read",
-        path: file.to_path_buf(),
-        source,
-    })?;
-    let key = key.map_or_else(|| digest(&bytes), String::from);
     for (other, there) in stored(fleet)? {
         if there == key && other != name {
             return Err(Error::Refused(format!(
@@ -79,6 +68,23 @@ pub fn add(fleet: &Fleet, name: &str, file: &Path, key: Option<&str>) -> Result<
         let Left { name, reason, .. } = left;
         return Err(Error::Refused(format!("the run {name} was purged ({reason}): it is not taken again")));
     }
+    Ok(())
+}
+
+/// Puts the map of a run into the store. Without a key, its bytes are the key. It counts from the next commit on.
+pub fn add(fleet: &Fleet, name: &str, file: &Path, key: Option<&str>) -> Result<Added> {
+    let checked = e2bki_store::check(file)?;
+    if let Some(finding) = checked.findings.first() {
+        return Err(Error::Refused(format!("{}: {finding}", file.display())));
+    }
+    fleet.check(MapFile::open(file)?.header(), &file.display().to_string())?;
+    let bytes = std::fs::read(file).map_err(|source| e2bki_store::Error::Io {
+        doing: "read",
+        path: file.to_path_buf(),
+        source,
+    })?;
+    let key = key.map_or_else(|| digest(&bytes), String::from);
+    check_run(fleet, name, &key)?;
     let was_there = !fleet.objects.create(&run_object(name, &key), bytes)?;
     Ok(Added { key, was_there })
 }

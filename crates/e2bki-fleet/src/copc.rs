@@ -73,6 +73,12 @@ pub fn export_city(fleet: &Fleet, number: Option<u64>, out: &Path, wkt: Option<&
     let index = out.join("city.vpc");
     let text = vpc::text(&written, &fleet.classes, wkt);
     std::fs::write(&index, text).map_err(|source| cannot("write", &index, source))?;
+    // The library writes files that only their owner may read, as temporary ones; these are for others.
+    let usual = std::fs::metadata(&index).map_err(|source| cannot("read", &index, source))?.permissions();
+    for block in &written {
+        let path = out.join(&block.file);
+        std::fs::set_permissions(&path, usual.clone()).map_err(|source| cannot("write", &path, source))?;
+    }
     Ok(City { index, blocks: written })
 }
 

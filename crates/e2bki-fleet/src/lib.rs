@@ -35,7 +35,7 @@ mod sum;
 mod verify;
 mod vpc;
 
-pub use add::{Added, add, key_of_inputs, key_of_log};
+pub use add::{Added, add, check_run, key_of_inputs, key_of_log};
 pub use clean::{Cleaned, clean};
 pub use commit::{Committed, Removal, commit, remove};
 pub use copc::{City, CityBlock, export_city};

@@ -63,6 +63,29 @@ impl Plan {
         self.tasks.iter().filter(|task| !task.is_done)
     }
 
+    /// What is to be done of one of `parts` shares, counted from 0. Blocks of tiles are dealt out by what they are made of, the
+    /// largest first and each to whom has least, so that shares take as long as each other. Whether they are done makes no difference:
+    /// shares stay the same while others work.
+    pub fn share(&self, part: usize, parts: usize) -> Vec<Task> {
+        let mut blocks: BTreeMap<[i32; 2], usize> = BTreeMap::new();
+        for task in &self.tasks {
+            *blocks.entry(task.block()).or_default() += task.inputs.len();
+        }
+        let mut blocks: Vec<([i32; 2], usize)> = blocks.into_iter().collect();
+        // Stable: equal ones stay in the order of their places.
+        blocks.sort_by_key(|(_, pieces)| std::cmp::Reverse(*pieces));
+        let mut loads = vec![0; parts];
+        let mut mine = BTreeSet::new();
+        for (block, pieces) in blocks {
+            let Some(least) = (0..parts).min_by_key(|part| loads[*part]) else { break };
+            loads[least] += pieces;
+            if least == part {
+                mine.insert(block);
+            }
+        }
+        self.to_do().filter(|task| mine.contains(&task.block())).cloned().collect()
+    }
+
     /// The manifest that makes this the map.
     pub(crate) fn manifest(&self) -> Manifest {
         Manifest {
@@ -219,4 +242,47 @@ fn tile_key(inputs: &[(String, String)]) -> String {
         text.push_str(key);
     }
     digest(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn task(tile: Tile, pieces: usize, is_done: bool) -> Task {
+        let inputs = (0..pieces).map(|i| (format!("run-{i}"), format!("{i}"))).collect();
+        Task { tile, key: String::new(), inputs, is_done, before: None }
+    }
+
+    proptest! {
+        /// Every tile is in one share, whoever is done already; no share has more than another by more than a block.
+        #[test]
+        fn shares_are_even_and_leave_nothing(
+            tiles in prop::collection::btree_map((-20..20_i32, -20..20_i32), (1..9_usize, any::<bool>()), 1..80),
+            parts in 1..6_usize,
+        ) {
+            let of = |done: bool| {
+                let tasks = tiles.iter().map(|((x, y), (pieces, is_done))| task([*x, *y], *pieces, done && *is_done));
+                Plan { parent: Manifest::default(), runs: Vec::new(), removed: Vec::new(), tasks: tasks.collect() }
+            };
+            let shares: Vec<Vec<Task>> = (0..parts).map(|part| of(false).share(part, parts)).collect();
+            let mut all: Vec<Tile> = shares.iter().flatten().map(|task| task.tile).collect();
+            all.sort_unstable();
+            prop_assert_eq!(all, tiles.keys().map(|(x, y)| [*x, *y]).collect::<Vec<_>>());
+            let load = |tasks: &[Task]| tasks.iter().map(|task| task.inputs.len()).sum::<usize>();
+            let mut blocks: BTreeMap<[i32; 2], usize> = BTreeMap::new();
+            for task in shares.iter().flatten() {
+                *blocks.entry(task.block()).or_default() += task.inputs.len();
+            }
+            let loads: Vec<usize> = shares.iter().map(|share| load(share)).collect();
+            let largest = blocks.values().max().copied().unwrap_or(0);
+            prop_assert!(loads.iter().max().unwrap() - loads.iter().min().unwrap() <= largest, "{:?}", loads);
+            // Later, when some are done, a share holds those of its tiles that are not.
+            for (part, share) in shares.iter().enumerate() {
+                let left: Vec<Tile> = of(true).share(part, parts).iter().map(|task| task.tile).collect();
+                let open = |task: &&Task| !tiles[&(task.tile[0], task.tile[1])].1;
+                prop_assert_eq!(left, share.iter().filter(open).map(|task| task.tile).collect::<Vec<_>>());
+            }
+        }
+    }
 }

@@ -56,6 +56,11 @@ mod tests {
             assert!(block.block.iter().zip(block.low).all(|(b, v)| f64::from(*b) * 256.0 <= v));
         }
         assert_eq!(found, expected.len());
+        let rights = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions();
+        assert!(
+            blocks.iter().all(|block| rights(&out.join(&block.file)) == rights(&index)),
+            "others may read them too"
+        );
         let index: serde_json::Value = serde_json::from_slice(&std::fs::read(index).unwrap()).unwrap();
         let features = index["features"].as_array().unwrap();
         let count: u64 = features.iter().map(|feature| feature["properties"]["pc:count"].as_u64().unwrap()).sum();

@@ -9,7 +9,9 @@ mod tests {
 
     use e2bki::config::{Clustering, Posterior};
     use e2bki::{ClassSet, Frame, Mapper, Pose, Semantics};
-    use e2bki_fleet::{Error, Fleet, Manifest, Removal, add, commit, init, plan, reduce, remove, status, verify};
+    use e2bki_fleet::{
+        Error, Fleet, Manifest, Removal, add, check_run, commit, init, plan, reduce, remove, status, verify,
+    };
     use proptest::prelude::*;
 
     use crate::drives::{Trial, alone, classes, config, exported, file_of, name, trial};
@@ -91,6 +93,12 @@ mod tests {
         let Trial { folder, fleet } = &one;
         let same = add(fleet, "other", &file_of(0, folder.path()), None).unwrap_err();
         assert!(same.to_string().contains("same run as run-0"), "{same}");
+        // Before its map is made, by what it will be made of.
+        let key = fleet.objects.list("runs").unwrap()[0].0.clone();
+        let key = key.rsplit('/').next().unwrap().trim_end_matches(".e2bki");
+        assert!(check_run(fleet, "other", key).unwrap_err().to_string().contains("same run as run-0"));
+        assert!(check_run(fleet, "run-0", key).is_ok() && check_run(fleet, "other", "another").is_ok());
+        assert!(check_run(fleet, "a/b", "another").is_err());
         for bad in ["", "../up", "a/b", ".hidden"] {
             assert!(matches!(add(fleet, bad, &file_of(1, folder.path()), None), Err(Error::Refused(_))), "{bad}");
         }

@@ -1,7 +1,7 @@
 //! The map that is built, wherever it is kept.
 
 use e2bki::submaps::Part;
-use e2bki::{Changes, Frame, FrameReport, Mapper};
+use e2bki::{Changes, Frame, FrameReport, Mapper, Prepared, Preparer};
 
 use crate::error::{Error, Result};
 
@@ -9,6 +9,16 @@ use crate::error::{Error, Result};
 pub trait LiveMap {
     /// Adds a frame.
     fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport>;
+
+    /// What makes frames ready beside the map; nothing where frames can only be added as they are.
+    fn preparer(&self) -> Option<Preparer> {
+        None
+    }
+
+    /// Adds a frame that was made ready by [`Self::preparer`].
+    fn insert_prepared(&mut self, _prepared: Prepared, frame: &Frame<'_>) -> Result<FrameReport> {
+        self.insert(frame)
+    }
 
     /// Says the time of the next frame, seconds, by which corrected poses find it in a map that keeps submaps.
     fn name_next_frame(&mut self, _time: f64) {}
@@ -44,6 +54,14 @@ pub trait LiveMap {
 impl LiveMap for (Mapper, u64) {
     fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
         self.0.insert(frame).map_err(Error::map)
+    }
+
+    fn preparer(&self) -> Option<Preparer> {
+        Some(self.0.preparer())
+    }
+
+    fn insert_prepared(&mut self, prepared: Prepared, _frame: &Frame<'_>) -> Result<FrameReport> {
+        self.0.insert_prepared(prepared).map_err(Error::map)
     }
 
     fn mapper(&self) -> &Mapper {

@@ -61,7 +61,7 @@ pub use mapper::Mapper;
 pub use method::SemanticMapper;
 pub use outputs::{BirdsEye, ByteSize, Primitive};
 pub use pose::{Pose, WORLD_LIMIT_M};
-pub use prepare::Prepared;
+pub use prepare::{Prepared, Preparer};
 pub use state::{MAX_COUNT, PrimitiveState, Restoring, StateList};
 pub use timings::Timings;
 pub use view::{Belief, Beliefs, Cells, LiveBlock, LiveVoxel, Voxels};

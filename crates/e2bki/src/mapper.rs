@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::fold::{cubes_of, fold, overfull};
 use crate::input::{Frame, FrameReport};
 use crate::map::{Batch, PrimitiveSet};
-use crate::prepare::Prepared;
+use crate::prepare::{Prepared, Preparer};
 use crate::refine::refine;
 use crate::settled::Settled;
 use crate::submaps::Submaps;
@@ -85,6 +85,11 @@ impl Mapper {
     pub fn prepare(&self, frame: &Frame<'_>) -> Result<Prepared> {
         frame.check(self.classes.len())?;
         self.run(|| Prepared::new(frame, self.classes.len(), self.frames, &self.config))
+    }
+
+    /// What makes frames ready for this map without it: on a thread of its own, while the map is added to or looked at.
+    pub fn preparer(&self) -> Preparer {
+        Preparer { classes: self.classes.len(), config: self.config.clone(), pool: self.pool.clone() }
     }
 
     /// Adds a frame that this map, or one of the same classes and configuration, has prepared.

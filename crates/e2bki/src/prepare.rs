@@ -1,5 +1,7 @@
 //! The first half of an insertion, steps 1 to 4: from a frame to primitives, before the map is looked at.
 
+use std::sync::Arc;
+
 use crate::cluster::cluster;
 use crate::config::{Config, Gated};
 use crate::context::add_context;
@@ -63,6 +65,27 @@ impl Prepared {
             found: format!("a frame of {} classes", self.classes),
             allowed: format!("frames of the map's {classes} classes"),
         })
+    }
+}
+
+/// Makes frames ready for a map on another thread than its own: see [`Mapper::preparer`](crate::Mapper::preparer).
+#[derive(Debug, Clone)]
+pub struct Preparer {
+    pub(crate) classes: usize,
+    pub(crate) config: Config,
+    pub(crate) pool: Option<Arc<rayon::ThreadPool>>,
+}
+
+impl Preparer {
+    /// Makes a frame ready to be added as the map's `number`th, counted from 0: what [`Mapper::prepare`](crate::Mapper::prepare)
+    /// gives when the map holds so many.
+    pub fn prepare(&self, frame: &Frame<'_>, number: u64) -> Result<Prepared> {
+        frame.check(self.classes)?;
+        let work = || Prepared::new(frame, self.classes, number, &self.config);
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => rayon::scope(|_| work()),
+        }
     }
 }
 

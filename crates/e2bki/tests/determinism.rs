@@ -66,6 +66,23 @@ fn frames_prepared_while_others_are_added_give_the_map_of_one_after_the_other() 
             map.insert_prepared(prepared).unwrap();
             assert!(fingerprint(&map) == fingerprint(&expected), "{clustering:?} {threads}");
             assert_eq!(map.frames(), 5);
+
+            // The same by a thread of its own, which is ahead of the map.
+            let mut map = mapper(&config);
+            let preparer = map.preparer();
+            std::thread::scope(|scope| {
+                let (sender, ready) = std::sync::mpsc::sync_channel(1);
+                let frames = &frames;
+                scope.spawn(move || {
+                    for (number, frame) in frames.iter().enumerate() {
+                        sender.send(preparer.prepare(&frame.borrow(), number as u64).unwrap()).unwrap();
+                    }
+                });
+                for prepared in ready {
+                    map.insert_prepared(prepared).unwrap();
+                }
+            });
+            assert!(fingerprint(&map) == fingerprint(&expected), "{clustering:?} {threads}, ahead");
         }
     }
 }

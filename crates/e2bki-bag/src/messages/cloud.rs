@@ -152,15 +152,53 @@ impl<'a> Cloud<'a> {
         names.iter().find_map(|name| self.fields.iter().find(|field| field.name == *name))
     }
 
-    fn slots(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        let (data, width, point, row) = (self.data, self.width, self.point_step, self.row_step);
-        (0..self.height).flat_map(move |y| (0..width).map(move |x| &data[y * row + x * point..][..point]))
+    fn rows(&self) -> impl Iterator<Item = std::slice::ChunksExact<'a, u8>> + use<'a> {
+        let (data, line, point, row) = (self.data, self.width * self.point_step, self.point_step, self.row_step);
+        // Only asked for by who has a field, and then a point has bytes.
+        (0..self.height).map(move |y| data[y * row..][..line].chunks_exact(point.max(1)))
     }
 
     /// A field of every slot.
     pub fn column(&self, field: &Field<'_>) -> impl Iterator<Item = f64> + use<'a> {
         let (number, offset, big) = (field.number, field.offset, self.big_endian);
-        self.slots().map(move |slot| value(number, &slot[offset..], big))
+        self.rows().flatten().map(move |slot| value(number, &slot[offset..], big))
+    }
+
+    /// `N` bytes at a place of every slot, the lowest first, converted.
+    fn gather<const N: usize, T>(&self, offset: usize, convert: impl Fn([u8; N]) -> T) -> Vec<T> {
+        let taken = |slot: &[u8]| {
+            let mut taken = [0; N];
+            taken.copy_from_slice(&slot[offset..offset + N]);
+            taken
+        };
+        let mut all = Vec::with_capacity(self.len());
+        for row in self.rows() {
+            if self.big_endian {
+                all.extend(row.map(|slot| {
+                    let mut bytes = taken(slot);
+                    bytes.reverse();
+                    convert(bytes)
+                }));
+            } else {
+                all.extend(row.map(|slot| convert(taken(slot))));
+            }
+        }
+        all
+    }
+
+    /// A field of every slot, converted: what kind of number it is is asked once, not for each.
+    fn converted<T>(&self, field: &Field<'_>, convert: impl Fn(f64) -> T) -> Vec<T> {
+        let at = field.offset;
+        match field.number {
+            Number::I8 => self.gather(at, |[b]| convert(f64::from(b as i8))),
+            Number::U8 => self.gather(at, |[b]| convert(f64::from(b))),
+            Number::I16 => self.gather(at, |b| convert(f64::from(i16::from_le_bytes(b)))),
+            Number::U16 => self.gather(at, |b| convert(f64::from(u16::from_le_bytes(b)))),
+            Number::I32 => self.gather(at, |b| convert(f64::from(i32::from_le_bytes(b)))),
+            Number::U32 => self.gather(at, |b| convert(f64::from(u32::from_le_bytes(b)))),
+            Number::F32 => self.gather(at, |b| convert(f64::from(f32::from_le_bytes(b)))),
+            Number::F64 => self.gather(at, |b| convert(f64::from_le_bytes(b))),
+        }
     }
 
     /// The fields that a mapper uses.
@@ -173,23 +211,22 @@ impl<'a> Cloud<'a> {
         };
         let axes = [axis("x")?, axis("y")?, axis("z")?];
         let plain = !self.big_endian && axes.iter().all(|field| field.number == Number::F32);
-        let points = if plain {
-            let offsets = [axes[0].offset, axes[1].offset, axes[2].offset];
-            let f32_at =
-                |slot: &[u8], at: usize| f32::from_le_bytes([slot[at], slot[at + 1], slot[at + 2], slot[at + 3]]);
-            self.slots().map(|slot| offsets.map(|at| f32_at(slot, at))).collect()
+        let beside = axes[1].offset == axes[0].offset + 4 && axes[2].offset == axes[0].offset + 8;
+        let points = if plain && beside {
+            self.gather(axes[0].offset, |b: [u8; 12]| {
+                [[b[0], b[1], b[2], b[3]], [b[4], b[5], b[6], b[7]], [b[8], b[9], b[10], b[11]]].map(f32::from_le_bytes)
+            })
         } else {
-            let get =
-                |slot: &[u8], field: &Field<'_>| value(field.number, &slot[field.offset..], self.big_endian) as f32;
-            self.slots().map(|slot| axes.map(|field| get(slot, field))).collect()
+            let [x, y, z] = axes.map(|field| self.converted(field, |v| v as f32));
+            x.into_iter().zip(y).zip(z).map(|((x, y), z)| [x, y, z]).collect()
         };
         let ring = self.field(&["ring", "channel", "line", "row"]);
         let label = self.field(&["label", "class", "class_id", "semantic", "semantic_id", "sem_label"]);
         Ok(CloudFields {
             points,
             times: self.times(),
-            rings: ring.map(|field| self.column(field).map(|v| v.clamp(0.0, 65_535.0) as u16).collect()),
-            labels: label.map(|field| self.column(field).map(|v| if v >= 0.0 { v as u32 } else { u32::MAX }).collect()),
+            rings: ring.map(|field| self.converted(field, |v| v.clamp(0.0, 65_535.0) as u16)),
+            labels: label.map(|field| self.converted(field, |v| if v >= 0.0 { v as u32 } else { u32::MAX })),
         })
     }
 
@@ -200,7 +237,8 @@ impl<'a> Cloud<'a> {
         let names = ["t", "time", "timestamp", "offset_time", "time_offset", "time_stamp", "timeStamp"];
         let field = self.field(&names)?;
         let stamp = self.header.stamp as f64 * 1e-9;
-        let largest = self.column(field).filter(|v| v.is_finite()).fold(0.0_f64, |most, v| most.max(v.abs()));
+        let values = self.converted(field, |v| v);
+        let largest = values.iter().filter(|v| v.is_finite()).fold(0.0_f64, |most, v| most.max(v.abs()));
         let (scale, origin) = match (field.number.is_integer(), largest) {
             (_, v) if v > 1e17 => (1e-9, stamp),   // nanoseconds since 1970
             (_, v) if v > 1e14 => (1e-6, stamp),   // microseconds since 1970
@@ -210,7 +248,7 @@ impl<'a> Cloud<'a> {
             (false, v) if v > 10.0 => (1e-6, 0.0),
             (false, _) => (1.0, 0.0),
         };
-        let seconds = self.column(field).map(|v| (v * scale - origin) as f32);
+        let seconds = values.into_iter().map(|v| (v * scale - origin) as f32);
         // A time that is more than a turn away from the stamp says nothing about the motion during it.
         Some(seconds.map(|s| if s.abs() <= 1.0 { s } else { 0.0 }).collect())
     }
@@ -235,5 +273,50 @@ fn value(number: Number, bytes: &[u8], big_endian: bool) -> f64 {
         Number::U32 => f64::from(u32::from_le_bytes(take(bytes, big_endian))),
         Number::F32 => f64::from(f32::from_le_bytes(take(bytes, big_endian))),
         Number::F64 => f64::from_le_bytes(take(bytes, big_endian)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const KINDS: [Number; 8] =
+        [Number::I8, Number::U8, Number::I16, Number::U16, Number::I32, Number::U32, Number::F32, Number::F64];
+
+    proptest! {
+        /// Fields of any kind, byte order and place in points and rows with padding: what is decoded at once is what is read
+        /// number by number.
+        #[test]
+        fn decoding_at_once_is_reading_one_by_one(
+            kinds in prop::array::uniform5(0..8_usize),
+            gaps in prop::array::uniform5(0..3_usize),
+            (height, width, pad) in (1..4_usize, 1..6_usize, 0..5_usize),
+            big_endian: bool,
+            noise in prop::collection::vec(any::<u8>(), 2000),
+        ) {
+            let mut end = 0;
+            let mut fields = Vec::new();
+            for ((name, kind), gap) in ["x", "y", "z", "t", "label"].iter().zip(kinds).zip(gaps) {
+                fields.push(Field { name, number: KINDS[kind], offset: end + gap });
+                end += gap + KINDS[kind].size();
+            }
+            let row_step = width * end + pad;
+            let header = Header { stamp: 1_700_000_000_000_000_000, frame: "lidar" };
+            let data = &noise[..height * row_step];
+            let cloud = Cloud { header, height, width, fields, big_endian, point_step: end, row_step, data };
+            let decoded = cloud.decode().unwrap();
+            let column = |name: &str| cloud.column(cloud.field(&[name]).unwrap()).collect::<Vec<f64>>();
+            let [x, y, z, label] = ["x", "y", "z", "label"].map(column);
+            prop_assert_eq!(decoded.points.len(), height * width);
+            for i in 0..height * width {
+                let expected = [x[i], y[i], z[i]].map(|v| (v as f32).to_bits());
+                let nan = |bits: [u32; 3]| bits.map(|v| if f32::from_bits(v).is_nan() { 0x7fc0_0000 } else { v });
+                prop_assert_eq!(nan(decoded.points[i].map(f32::to_bits)), nan(expected));
+                let expected = if label[i] >= 0.0 { label[i] as u32 } else { u32::MAX };
+                prop_assert_eq!(decoded.labels.as_ref().unwrap()[i], expected);
+            }
+            prop_assert_eq!(decoded.times.unwrap().len(), height * width);
+        }
     }
 }

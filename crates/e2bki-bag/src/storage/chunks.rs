@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 /// Decompressed chunks kept.
 const KEPT: usize = 4;
 
+/// Bytes of chunks that are worth starting threads for.
+const WORTH_A_THREAD: u64 = 1 << 20;
+
 /// How a chunk is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
@@ -83,7 +86,7 @@ impl Bytes {
 
 /// A file of chunks.
 pub(crate) struct Chunks {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     pub(crate) bytes: Bytes,
     pub(crate) chunks: Vec<Chunk>,
     latest: Mutex<VecDeque<(u64, Arc<Vec<u8>>)>>,
@@ -124,6 +127,28 @@ impl Chunks {
         Ok(Data { bytes, start, end })
     }
 
+    /// Some chunks one after the other, checked, decompressed at once on as many threads as there are cores.
+    pub(crate) fn decompressed_at_once(&self, numbers: &[usize]) -> Vec<Result<Vec<u8>>> {
+        let bytes: u64 = numbers.iter().filter_map(|number| self.chunks.get(*number)).map(|chunk| chunk.size).sum();
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(numbers.len());
+        if threads < 2 || bytes < WORTH_A_THREAD {
+            return numbers.iter().map(|number| self.decompressed(*number)).collect();
+        }
+        let (first, rest) = numbers.split_at(numbers.len().div_ceil(threads));
+        std::thread::scope(|scope| {
+            let part = |part: &[usize]| part.iter().map(|number| self.decompressed(*number)).collect::<Vec<_>>();
+            let others: Vec<_> = rest.chunks(first.len()).map(|numbers| scope.spawn(move || part(numbers))).collect();
+            let mut all = part(first);
+            for other in others {
+                match other.join() {
+                    Ok(theirs) => all.extend(theirs),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            all
+        })
+    }
+
     /// A whole chunk, checked.
     pub(crate) fn decompressed(&self, number: usize) -> Result<Vec<u8>> {
         let chunk = self.chunks.get(number).copied();
@@ -137,9 +162,12 @@ impl Chunks {
             Compression::None => stored,
             Compression::Zstd => decompress_zstd(&stored, chunk.size).map_err(bad)?,
             Compression::Lz4 => {
-                bounded(lz4_flex::frame::FrameDecoder::new(stored.as_slice()), chunk.size).map_err(bad)?
+                let bytes = room(&stored, chunk.size).map_err(bad)?;
+                bounded(lz4_flex::frame::FrameDecoder::new(stored.as_slice()), chunk.size, bytes).map_err(bad)?
             }
-            Compression::Bz2 => bounded(bzip2::read::BzDecoder::new(stored.as_slice()), chunk.size).map_err(bad)?,
+            Compression::Bz2 => {
+                bounded(bzip2::read::BzDecoder::new(stored.as_slice()), chunk.size, Vec::new()).map_err(bad)?
+            }
         };
         if bytes.len() as u64 != chunk.size {
             return Err(bad(format!("{} bytes when decompressed, and {} are announced", bytes.len(), chunk.size)));
@@ -151,29 +179,85 @@ impl Chunks {
     }
 }
 
+/// Room that is asked for at once, for each byte that is stored: an announced size alone makes us ask for no more.
+const ROOM: usize = 16;
+
+/// Memory for so many bytes, or for as many as what is stored may well become.
+fn room(stored: &[u8], most: u64) -> std::result::Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let likely = stored.len().saturating_mul(ROOM).min(usize::try_from(most).unwrap_or(usize::MAX));
+    bytes.try_reserve_exact(likely).map_err(|_| format!("there is no memory for {likely} bytes"))?;
+    Ok(bytes)
+}
+
 /// Decompresses to at most so many bytes.
 #[cfg(feature = "zstd")]
 pub(crate) fn decompress_zstd(stored: &[u8], most: u64) -> std::result::Result<Vec<u8>, String> {
+    if most <= MOST_BYTES {
+        // In one pass, without a window beside it that is copied from.
+        let mut bytes = room(stored, most)?;
+        let done = zstd::bulk::Decompressor::new().and_then(|mut all| all.decompress_to_buffer(stored, &mut bytes));
+        if done.is_ok() {
+            return Ok(bytes);
+        }
+    }
     let decoder = zstd::stream::read::Decoder::new(stored).map_err(|e| format!("not Zstandard: {e}"))?;
-    bounded(decoder, most)
+    bounded(decoder, most, Vec::new())
 }
 
 /// Decompresses to at most so many bytes.
 #[cfg(not(feature = "zstd"))]
 pub(crate) fn decompress_zstd(mut stored: &[u8], most: u64) -> std::result::Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
+    let mut bytes = if most <= MOST_BYTES { room(stored, most)? } else { Vec::new() };
     // A file may be several frames, one after the other.
     while !stored.is_empty() {
         let decoder =
             ruzstd::decoding::StreamingDecoder::new(&mut stored).map_err(|e| format!("not Zstandard: {e}"))?;
-        bytes.extend(bounded(decoder, most - bytes.len() as u64)?);
+        bytes = bounded(decoder, most, bytes)?;
     }
     Ok(bytes)
 }
 
-/// Reads a stream to its end, which must come after at most so many bytes. Memory grows with what really comes.
-fn bounded(stream: impl Read, most: u64) -> std::result::Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    stream.take(most + 1).read_to_end(&mut bytes).map_err(|e| format!("cannot be decompressed: {e}"))?;
+/// Adds what comes from a stream to some bytes, which must end with at most so many. Memory grows with what really comes.
+fn bounded(stream: impl Read, most: u64, mut bytes: Vec<u8>) -> std::result::Result<Vec<u8>, String> {
+    let left = most.saturating_sub(bytes.len() as u64);
+    stream.take(left + 1).read_to_end(&mut bytes).map_err(|e| format!("cannot be decompressed: {e}"))?;
     if bytes.len() as u64 > most { Err(format!("more than the announced {most} bytes")) } else { Ok(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two frames of Zstandard, one after the other, as they are stored: blocks that are not compressed.
+    fn stored(parts: [&[u8]; 2]) -> Vec<u8> {
+        let frame = |bytes: &[u8]| {
+            let mut all = super::super::ZSTD_MAGIC.to_vec();
+            // One segment, its size in one byte; then the last block, raw.
+            all.extend([0x20, bytes.len() as u8]);
+            all.extend(&(((bytes.len() as u32) << 3) | 1).to_le_bytes()[..3]);
+            all.extend(bytes);
+            all
+        };
+        parts.into_iter().flat_map(frame).collect()
+    }
+
+    #[test]
+    fn frames_one_after_the_other_are_one_and_no_more_comes_than_was_announced() {
+        let all = stored([b"one ", b"after the other"]);
+        assert_eq!(decompress_zstd(&all, 19).unwrap(), b"one after the other");
+        assert_eq!(decompress_zstd(&all, 1 << 40).unwrap(), b"one after the other");
+        assert_eq!(decompress_zstd(&all, MOST_BYTES).unwrap().len(), 19);
+        for most in [0, 3, 4, 18] {
+            assert!(decompress_zstd(&all, most).is_err(), "{most}");
+        }
+        assert!(decompress_zstd(&all[..all.len() - 1], 19).is_err());
+        assert!(decompress_zstd(b"no Zstandard at all", 100).is_err());
+    }
+
+    #[test]
+    fn an_announced_size_alone_asks_for_little_memory() {
+        assert!(room(&[0; 100], MOST_BYTES).unwrap().capacity() < 10_000);
+        assert_eq!(room(&[0; 100], 50).unwrap().capacity(), 50);
+    }
 }

@@ -16,6 +16,10 @@ const MESSAGE: u8 = 5;
 const CHUNK: u8 = 6;
 const DATA_END: u8 = 15;
 
+/// Chunks that are decompressed at once, and bytes after which no further one is.
+const AT_ONCE: usize = 8;
+const MOST_AT_ONCE: u64 = 64 << 20;
+
 /// Bytes of a record before its contents: kind and length.
 const HEAD: u64 = 9;
 
@@ -103,6 +107,7 @@ pub(crate) fn open(path: &Path, bytes: Bytes) -> Result<Contents> {
     let mut index = Index::default();
     let mut notes = Vec::new();
     let mut complete = false;
+    let mut waiting = Vec::new();
     while at + HEAD <= end {
         let head = file.bytes.read(path, at, HEAD)?;
         let kind = head[0];
@@ -118,21 +123,20 @@ pub(crate) fn open(path: &Path, bytes: Bytes) -> Result<Contents> {
                 break;
             }
             CHUNK => {
-                let number = file.chunks.len() as u64;
                 let chunk = chunk_at(&file, path, start, length)?;
+                waiting.push((file.chunks.len(), at));
                 file.chunks.push(chunk);
-                // A damaged chunk costs its messages, not the recording.
-                let walked = file.decompressed(number as usize).and_then(|inside| {
-                    records_of(&inside, |kind, body, from| index.take(kind, body, from, number)).map_err(bad)
-                });
-                if let Err(error) = walked {
-                    notes.push(format!("{error}; its messages are left out"));
+                let bytes: u64 = waiting.iter().map(|(number, _)| file.chunks[*number].size).sum();
+                if waiting.len() == AT_ONCE || bytes > MOST_AT_ONCE {
+                    walk(&file, &mut waiting, &mut index, &mut notes);
                 }
             }
             SCHEMA | CHANNEL | MESSAGE if length > MOST_BYTES => {
                 return Err(bad(format!("a record of {length} bytes; at most {MOST_BYTES} are read")));
             }
             SCHEMA | CHANNEL | MESSAGE => {
+                // What chunks announce comes before what follows them.
+                walk(&file, &mut waiting, &mut index, &mut notes);
                 let body = file.bytes.read(path, start, length)?;
                 index.take(kind, &body, 0, file.chunks.len() as u64).map_err(bad)?;
                 if kind == MESSAGE {
@@ -146,6 +150,7 @@ pub(crate) fn open(path: &Path, bytes: Bytes) -> Result<Contents> {
         }
         at = next;
     }
+    walk(&file, &mut waiting, &mut index, &mut notes);
     if !complete {
         notes.push(format!(
             "{} ends without its last records, as when a recorder is killed: what is there is used",
@@ -157,6 +162,21 @@ pub(crate) fn open(path: &Path, bytes: Bytes) -> Result<Contents> {
     }
     let (wire, channels, messages) = (index.wire.unwrap_or(Wire::Cdr), index.channels, index.messages);
     Ok(Contents { wire, channels, messages, notes, storage: Storage::Chunks(file) })
+}
+
+/// Takes the records of chunks that wait, each with its number and the byte at which it begins, in their order. A damaged chunk costs its
+/// messages, not the recording.
+fn walk(file: &Chunks, waiting: &mut Vec<(usize, u64)>, index: &mut Index, notes: &mut Vec<String>) {
+    let numbers: Vec<usize> = waiting.iter().map(|(number, _)| *number).collect();
+    for (inside, (number, at)) in file.decompressed_at_once(&numbers).into_iter().zip(waiting.drain(..)) {
+        let bad = |what: String| Error::malformed(&file.path, format!("at byte {at}: {what}"));
+        let walked = inside.and_then(|inside| {
+            records_of(&inside, |kind, body, from| index.take(kind, body, from, number as u64)).map_err(bad)
+        });
+        if let Err(error) = walked {
+            notes.push(format!("{error}; its messages are left out"));
+        }
+    }
 }
 
 /// The chunk whose record's contents begin at a byte. Only its header is read.

@@ -31,6 +31,7 @@ pub(super) fn map(fleet: &Fleet, run: &str, arguments: &[String]) -> Result<()> 
     if fleet.objects.size(&format!("runs/{run}/{key}.e2bki"))?.is_some() {
         return print::added(run, &e2bki_fleet::Added { key, was_there: true });
     }
+    e2bki_fleet::check_run(fleet, run, &key)?;
     let own = ["--out".into(), out.display().to_string(), "--config".into(), config.display().to_string()];
     let own = own.into_iter().chain(["--source".into(), run.into()]);
     let all = arguments.iter().cloned().chain(own);
@@ -61,7 +62,7 @@ fn telling(arguments: &[String]) -> Vec<&String> {
 fn key(fleet: &Fleet, arguments: &[String]) -> Result<String> {
     let mut inputs: Vec<Vec<u8>> = vec![env!("CARGO_PKG_VERSION").into(), fleet.config.to_toml().into_bytes()];
     for argument in telling(arguments) {
-        let path = Path::new(argument.split_once(':').map_or(argument.as_str(), |(_, path)| path));
+        let path = place(argument);
         // A place may change its name; what is in it may not.
         let named = if path.exists() { Vec::new() } else { argument.clone().into_bytes() };
         inputs.push(named);
@@ -73,6 +74,17 @@ fn key(fleet: &Fleet, arguments: &[String]) -> Result<String> {
         }
     }
     Ok(e2bki_fleet::key_of_inputs(inputs.iter().map(Vec::as_slice)))
+}
+
+/// The place that an argument names, if it names one: by itself, as the value of an option (`--classes=town.toml`), and after the
+/// kind of thing that is there (`labels:predictions`).
+fn place(argument: &str) -> &Path {
+    let value =
+        argument.strip_prefix("--").and_then(|option| option.split_once('=')).map_or(argument, |(_, value)| value);
+    if Path::new(value).exists() {
+        return Path::new(value);
+    }
+    Path::new(value.split_once(':').map_or(value, |(_, path)| path))
 }
 
 /// All files at a path, sorted; none if there is nothing.
@@ -97,6 +109,24 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    #[test]
+    fn what_an_argument_names_is_found_however_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("net:1=a");
+        std::fs::write(&file, "weights").unwrap();
+        let name = file.to_str().unwrap();
+        for written in [name.to_string(), format!("--semantics={name}")] {
+            assert_eq!(super::place(&written), file, "{written}");
+        }
+        let folder = folder.path().to_str().unwrap();
+        for written in [format!("labels:{folder}"), format!("--semantics=labels:{folder}")] {
+            assert_eq!(super::place(&written), Path::new(folder), "{written}");
+        }
+        assert!(!super::place("--every=2").exists() && !super::place("nothing:here").exists());
+    }
+
     #[test]
     fn how_a_run_was_mapped_is_no_part_of_it() {
         let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<String>>();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use e2bki_fleet::{Fleet, Removal, Task};
+use e2bki_fleet::{Fleet, Removal};
 use e2bki_store::MapFile;
 
 use crate::table;
@@ -232,14 +232,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 fn reduce(fleet: &Fleet, part: Option<(usize, usize)>) -> Result<()> {
     let plan = e2bki_fleet::plan(fleet, &[], &[])?;
-    let mut blocks: Vec<[i32; 2]> = plan.tasks.iter().map(Task::block).collect();
-    blocks.sort_unstable();
-    blocks.dedup();
-    // By place among all tiles, done or not: parts stay the same while others work.
-    let mine = |task: &&Task| {
-        part.is_none_or(|(i, n)| blocks.binary_search(&task.block()).is_ok_and(|place| place % n == i - 1))
-    };
-    let to_do: Vec<Task> = plan.to_do().filter(mine).cloned().collect();
+    let (share, shares) = part.unwrap_or((1, 1));
+    let to_do = plan.share(share - 1, shares);
     let bar = table::progress(to_do.len(), "reducing tiles");
     let made = e2bki_fleet::reduce_all(fleet, &to_do, || bar.inc(1))?;
     bar.finish_and_clear();

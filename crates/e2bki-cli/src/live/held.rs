@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use e2bki::submaps::{Part, SubmapRule};
-use e2bki::{Changes, ClassSet, Config, Frame, FrameReport, Mapper};
+use e2bki::{Changes, ClassSet, Config, Frame, FrameReport, Mapper, Prepared, Preparer};
 use e2bki_live::{Error, LiveMap};
 use e2bki_store::{MapFile, WriteLock};
 
@@ -67,6 +67,12 @@ impl Held {
         let name = options.name.clone();
         Ok(Self { map, shown, out, sources, name, seen, pending, _lock: lock })
     }
+
+    fn show(&mut self, frame: &Frame<'_>) {
+        if let Some(shown) = &mut self.shown {
+            shown.frame(self.map.mapper(), frame);
+        }
+    }
 }
 
 impl Kept {
@@ -112,9 +118,21 @@ impl LiveMap for Held {
                 report
             }
         };
-        if let Some(shown) = &mut self.shown {
-            shown.frame(self.map.mapper(), frame);
+        self.show(frame);
+        Ok(report)
+    }
+
+    fn preparer(&self) -> Option<Preparer> {
+        match &self.map {
+            Kept::Whole(map) => Some(map.preparer()),
+            Kept::Budgeted(_) => None,
         }
+    }
+
+    fn insert_prepared(&mut self, prepared: Prepared, frame: &Frame<'_>) -> e2bki_live::Result<FrameReport> {
+        let Kept::Whole(map) = &mut self.map else { return self.insert(frame) };
+        let report = map.insert_prepared(prepared).map_err(Error::map)?;
+        self.show(frame);
         Ok(report)
     }
 

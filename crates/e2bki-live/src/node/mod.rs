@@ -1,5 +1,6 @@
 //! The node: scans that have their poses go into the map, what changed goes out.
 
+mod ahead;
 mod grid;
 mod scans;
 mod tell;
@@ -99,6 +100,8 @@ pub struct Node<'a> {
     planning: Option<Planning>,
     /// What the network said of the last picture, by its time.
     looked: Option<(u64, Grid)>,
+    /// Makes the next scan ready meanwhile.
+    ahead: Option<ahead::Ahead>,
 }
 
 #[derive(Debug, Clone)]
@@ -131,6 +134,7 @@ impl<'a> Node<'a> {
             sharing: None,
             planning: None,
             looked: None,
+            ahead: None,
         }
     }
 
@@ -207,13 +211,17 @@ impl<'a> Node<'a> {
                 self.saved = Instant::now();
                 self.unsaved = false;
             }),
-            Command::Reset => map.reset().and_then(|()| {
-                self.forget(map);
-                match &mut self.sharing {
-                    None => Ok("the map is empty".to_string()),
-                    Some(sharing) => sharing.emptied(map).map(|()| "only what others share is left".to_string()),
-                }
-            }),
+            Command::Reset => {
+                // What came before is emptied with the rest.
+                self.catch_up(map);
+                map.reset().and_then(|()| {
+                    self.forget(map);
+                    match &mut self.sharing {
+                        None => Ok("the map is empty".to_string()),
+                        Some(sharing) => sharing.emptied(map).map(|()| "only what others share is left".to_string()),
+                    }
+                })
+            }
         };
         match done {
             Ok(words) => (true, words),

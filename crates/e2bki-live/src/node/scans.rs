@@ -11,31 +11,83 @@ use e2bki_data::camera::Camera;
 use e2bki_data::parse::Grid;
 use e2bki_data::{ImageLook, picture_in};
 
+use super::ahead::{Ahead, Placed, Ready};
 use super::{At, CameraOptions, Node};
 use crate::account::Left;
 use crate::images::{Images, SAME_VIEW_NS};
 use crate::map::LiveMap;
 use crate::outlet::Output;
 use crate::picture::Picture;
-use crate::scan::Scan;
+use crate::scan::{Points, Scan};
 
 /// Farther than this from the origin single precision is too coarse, metres: the map gets a frame of its own.
 const FAR_M: f64 = 10_000.0;
 
 impl Node<'_> {
-    /// Takes a scan if its pose is settled, or cannot be waited for.
+    /// Adds a scan if one has its pose, or cannot be waited for. The next one, if it is there, is made ready meanwhile.
     pub(super) fn scan(&mut self, map: &mut dyn LiveMap, ending: bool) -> bool {
+        let ahead = self.ahead.as_mut().and_then(Ahead::take);
+        let ready = match ahead {
+            Some(ready) => ready,
+            None => match self.next(map, ending) {
+                None => return false,
+                Some(Err((why, reason))) => {
+                    self.account.leave(why, reason);
+                    return true;
+                }
+                Some(Ok(placed)) => {
+                    let (preparer, number) = (map.preparer(), map.mapper().frames());
+                    placed.ready(preparer.as_ref().map(|preparer| (preparer, number)))
+                }
+            },
+        };
+        self.look_ahead(map, ending);
+        if let Err((why, reason)) = self.insert(map, ready) {
+            self.account.leave(why, reason);
+        }
+        true
+    }
+
+    /// Gives the next scan to the other thread, if there is one and the map can be prepared for.
+    fn look_ahead(&mut self, map: &mut dyn LiveMap, ending: bool) {
+        let Some(preparer) = map.preparer() else { return };
+        if self.ahead.is_none() {
+            self.ahead = Ahead::start();
+        }
+        if self.ahead.as_ref().is_none_or(Ahead::is_busy) {
+            return;
+        }
+        // The one before it is not in the map yet.
+        let number = map.mapper().frames().saturating_add(1);
+        match self.next(map, ending) {
+            Some(Ok(placed)) => {
+                let back = self.ahead.as_mut().and_then(|ahead| ahead.begin(placed, preparer, number));
+                if back.is_some() {
+                    self.account.leave(Left::Refused, "the thread that makes scans ready has ended".into());
+                }
+            }
+            Some(Err((why, reason))) => self.account.leave(why, reason),
+            None => {}
+        }
+    }
+
+    /// What was begun ahead goes into the map.
+    pub(super) fn catch_up(&mut self, map: &mut dyn LiveMap) {
+        if let Some(Err((why, reason))) = self.ahead.as_mut().and_then(Ahead::take).map(|ready| self.insert(map, ready))
+        {
+            self.account.leave(why, reason);
+        }
+    }
+
+    /// The next scan with its place, if it is there and settled; or why it cannot be used.
+    fn next(&mut self, map: &dyn LiveMap, ending: bool) -> Option<Result<Placed, (Left, String)>> {
         let (now, wait) = (self.inputs.clock.ticks(), (self.values().wait * 1e9) as u64);
         let taken = self.inputs.scans.take_if(|scan| {
             // A clock that jumped back does not make a scan wait for ever.
             ending || now.abs_diff(scan.arrived) >= wait || self.settled(scan)
         });
         (self.account.received, self.account.dropped) = self.inputs.scans.counts();
-        let Some(scan) = taken else { return false };
-        if let Err((why, reason)) = self.insert(map, scan) {
-            self.account.leave(why, reason);
-        }
-        true
+        Some(self.place(map, taken?))
     }
 
     /// Whether what is still to come makes no difference to a scan.
@@ -44,8 +96,8 @@ impl Node<'_> {
         self.inputs.poses().settled(scan) && self.inputs.images().is_none_or(seen)
     }
 
-    fn insert(&mut self, map: &mut dyn LiveMap, scan: Scan) -> Result<(), (Left, String)> {
-        let begun = Instant::now();
+    /// Where a scan was taken, and what its points are.
+    fn place(&mut self, map: &dyn LiveMap, scan: Scan) -> Result<Placed, (Left, String)> {
         let (stamp, arrived) = (scan.stamp, scan.arrived);
         if !scan.is_labelled() && self.options.camera.is_none() {
             let why =
@@ -60,20 +112,35 @@ impl Node<'_> {
             let motion = if undo { scan.motion(&pose, |time| poses.at(&scan.frame, time).ok()) } else { None };
             (pose, motion, poses.world().to_string())
         };
-        let points = match self.options.camera.clone() {
-            None => scan.points(pose, motion.as_ref(), &self.options.remap),
+        let points: Box<dyn FnOnce() -> Points + Send> = match self.options.camera.clone() {
+            None => {
+                let remap = self.options.remap.clone();
+                Box::new(move || scan.points(pose, motion.as_ref(), &remap))
+            }
             Some(camera) => {
-                let seen = self.look(&camera, &scan, map.mapper().classes().len());
-                let (eye, values) = seen.map_err(|why| (Left::NoImage, why))?;
-                scan.seen(pose, motion.as_ref(), &look_of(&camera, &eye, map.mapper().classes().len()), values)
+                let classes = map.mapper().classes().len();
+                let (eye, values) = self.look(&camera, &scan, classes).map_err(|why| (Left::NoImage, why))?;
+                Box::new(move || scan.seen(pose, motion.as_ref(), &look_of(&camera, &eye, classes), values))
             }
         };
+        Ok(Placed { stamp, arrived, pose, world, points })
+    }
+
+    fn insert(&mut self, map: &mut dyn LiveMap, ready: Ready) -> Result<(), (Left, String)> {
+        let begun = Instant::now();
+        let Ready { stamp, arrived, pose, world, points, prepared, took } = ready;
         map.name_next_frame(stamp as f64 * 1e-9);
-        let report = map.insert(&points.frame()).map_err(|error| (Left::Refused, error.to_string()))?;
+        let frame = points.frame();
+        let refused = |error: &dyn std::fmt::Display| (Left::Refused, error.to_string());
+        let report = match prepared {
+            None => map.insert(&frame),
+            Some(prepared) => map.insert_prepared(prepared.map_err(|error| refused(&error))?, &frame),
+        };
+        let report = report.map_err(|error| refused(&error))?;
         self.account.mapped += 1;
         self.account.points[0] += report.kept as u64;
         self.account.points[1] += (report.dropped.total() + points.counts.dropped()) as u64;
-        self.account.mapping.add(begun.elapsed());
+        self.account.mapping.add(took + begun.elapsed());
         self.unsaved = true;
         self.untold.push(arrived);
         self.moved(stamp, &pose, world, map);
