@@ -29,6 +29,20 @@ impl Parameters {
         self.preset.is_some() || self.config.is_some() || !self.set.is_empty()
     }
 
+    /// Whether it was said if free space is to be counted: by a preset, a file or the parameter itself.
+    pub(crate) fn say_free_space(&self) -> bool {
+        let key = |setting: &String| setting.split('=').next().unwrap_or_default().trim().to_string();
+        let names = |setting: &String| ["free_space.enabled", "free_space", "enabled"].contains(&key(setting).as_str());
+        self.preset.is_some() || self.config.is_some() || self.set.iter().any(names)
+    }
+
+    /// The configuration that was asked for, for a robot's own scans: what they saw through is counted unless something
+    /// else was said. The library leaves that to whoever calls it, since its frames may be anything.
+    pub(crate) fn read_for_scans(&self) -> Result<Config> {
+        let config = self.read()?;
+        Ok(if self.say_free_space() { config } else { config.with(|c| c.free_space.enabled = true) })
+    }
+
     /// The configuration that was asked for.
     pub(crate) fn read(&self) -> Result<Config> {
         let mut config = match (&self.preset, &self.config) {
@@ -109,4 +123,23 @@ fn line(field: &Field, config: &Config) -> String {
     let flat = if field.flat == field.name { String::new() } else { format!(" (`{}`)", field.flat) };
     let Field { name, about, unit, symbol, .. } = field;
     format!("| `{name}`{flat} | {about} | `{}` | {} | {unit} | {symbol} |\n", field.value(config), field.allowed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scans_are_counted_unless_something_else_was_said() {
+        let counts = |preset: Option<&str>, set: &[&str]| {
+            let set = set.iter().map(ToString::to_string).collect();
+            let parameters = Parameters { preset: preset.map(String::from), config: None, set };
+            parameters.read_for_scans().unwrap().free_space.enabled
+        };
+        assert!(counts(None, &[]) && counts(None, &["free_space.sensor=os1-64", "views.resolution=0.1"]));
+        assert!(!counts(None, &["free_space.enabled=false"]) && !counts(None, &["free_space=false"]));
+        assert!(!counts(Some("default"), &[]) && !counts(Some("paper-urban"), &[]));
+        assert!(counts(Some("default"), &["free_space.enabled=true"]));
+        assert!(!Parameters::default().read().unwrap().free_space.enabled, "the library's own default");
+    }
 }
