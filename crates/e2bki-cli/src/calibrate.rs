@@ -50,6 +50,8 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     outputs::check_files([&options.out, &options.json])?;
     let config = options.parameters.read()?;
+    // Found with what a frame says at its moment; mapped with as any other.
+    let counted = options.parameters.read_for_scans()?.free_space;
     let (semantics, network) = network::source(&options.semantics, &options.data.runtime)?;
     let ids = options.frames.as_deref().map(range).transpose()?;
     let mut open = options.data.options(semantics, GroundTruth::Auto)?;
@@ -97,7 +99,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         table::line("to map with these settings, write them with -o FILE.toml and pass that as --config")?;
     }
     if let Some(path) = &options.out {
-        let text = learned.config().to_toml();
+        let text = learned.config().clone().with(|c| c.free_space = counted).to_toml();
         outputs::write(path, text)?;
         table::line(&format!("wrote {}", path.display()))?;
     }

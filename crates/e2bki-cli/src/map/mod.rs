@@ -159,7 +159,7 @@ impl Options {
         let asked = self.parameters.any() || self.max_range.is_some() || self.resolution.is_some();
         // What a map holds does not depend on these, and its file may not tell them.
         let mut of_this_run = vec!["run.threads", "views.live_voxels"];
-        if !self.parameters.say_free_space() {
+        if !self.parameters.say_free_space()? {
             of_this_run.push("free_space.enabled");
         }
         let differs =
