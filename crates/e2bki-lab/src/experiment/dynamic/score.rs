@@ -56,26 +56,16 @@ fn stays(recorded: &Recorded, counters: &Counters) -> BTreeSet<[i32; 3]> {
     cubes
 }
 
-/// Whether a point is called gone, as a map does it: its cube is free, or it can move, shares its cube with something that
-/// stays, and what was in the cube above has left.
+/// Whether a point is called gone, as a map does it: its cube is free, or it can move, something that stays is in its
+/// cube or in the one below, and what was in the cube above has left.
 fn is_gone(recorded: &Recorded, counters: &Counters, stays: &BTreeSet<[i32; 3]>, world: [f64; 3], label: u8) -> bool {
     if counters.at(world).state(kappa(recorded, label)) == State::Free {
         return true;
     }
-    let rule = std::env::var("RULE").unwrap_or("1".into());
     let [x, y, z] = cube_of(world);
-    let on = |cube| stays.contains(&cube);
-    let ground = match rule.as_str() {
-        "0" => false,
-        "1" => on([x, y, z]),
-        "2" => on([x, y, z]) || on([x, y, z - 1]),
-        _ => on([x, y, z]) || on([x, y, z - 1]),
-    };
-    let mut above = counters.of([x, y, z + 1]).has_left(KAPPA_MOVABLE);
-    if rule == "3" {
-        above |= counters.of([x, y, z + 2]).has_left(KAPPA_MOVABLE)
-    }
-    recorded.is(label, &MOVABLE) && above && ground
+    recorded.is(label, &MOVABLE)
+        && counters.of([x, y, z + 1]).has_left(KAPPA_MOVABLE)
+        && (stays.contains(&[x, y, z]) || stays.contains(&[x, y, z - 1]))
 }
 
 /// Of points, then of voxels: static accuracy, dynamic accuracy and the root of their product, percent; then the percentage
