@@ -59,6 +59,8 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     outputs::check_files([&options.out, &options.json])?;
     let config = options.parameters.read()?;
+    // Found with what a frame says at its moment; mapped with as any other.
+    let counted = options.parameters.read_for_scans()?.free_space;
     let (semantics, network) = network::source(&options.semantics, &options.data.runtime)?;
     let ids = options.frames.as_deref().map(range).transpose()?;
     let mut open = options.data.options(semantics, GroundTruth::Auto)?;
@@ -106,12 +108,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let by_class = if options.by_class { by_class(&frames, dataset.classes(), learned.config())? } else { None };
     let config = by_class.as_ref().map_or_else(|| learned.config(), ClassCalibration::config);
+    let unchanged = *config == before;
+    let config = config.clone().with(|c| c.free_space = counted);
     match &options.out {
         Some(path) => {
             outputs::write(path, config.to_toml())?;
             table::line(&format!("wrote {}", path.display()))?;
         }
-        None if *config == before => table::line("the configuration is unchanged")?,
+        None if unchanged => table::line("the configuration is unchanged")?,
         None => table::line("to map with these settings, write them with -o FILE.toml and pass that as --config")?,
     }
     let Some(path) = &options.json else { return Ok(()) };

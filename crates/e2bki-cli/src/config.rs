@@ -29,15 +29,35 @@ impl Parameters {
         self.preset.is_some() || self.config.is_some() || !self.set.is_empty()
     }
 
-    /// The configuration that was asked for.
+    /// Whether it was said if free space is to be counted: by a preset of the paper, a file or the parameter itself.
+    pub(crate) fn say_free_space(&self) -> Result<bool> {
+        Ok(self.read()?.free_space.enabled == self.read_for_scans()?.free_space.enabled)
+    }
+
+    /// The configuration that was asked for, for a robot's own scans: what they saw through is counted unless something
+    /// else was said.
+    pub(crate) fn read_for_scans(&self) -> Result<Config> {
+        self.read_with(Config::for_scans(), Config::preset_for_scans, Config::from_toml_for_scans)
+    }
+
+    /// The configuration that was asked for, free space only if it was.
     pub(crate) fn read(&self) -> Result<Config> {
+        self.read_with(Config::default(), Config::preset, Config::from_toml)
+    }
+
+    fn read_with(
+        &self,
+        default: Config,
+        preset: impl Fn(&str) -> e2bki::Result<Config>,
+        from_toml: impl Fn(&str) -> e2bki::Result<Config>,
+    ) -> Result<Config> {
         let mut config = match (&self.preset, &self.config) {
-            (Some(name), _) => Config::preset(name)?,
+            (Some(name), _) => preset(name)?,
             (None, Some(path)) => {
                 let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-                Config::from_toml(&text).with_context(|| format!("in {}", path.display()))?
+                from_toml(&text).with_context(|| format!("in {}", path.display()))?
             }
-            (None, None) => Config::default(),
+            (None, None) => default,
         };
         for setting in &self.set {
             let (key, value) = setting
@@ -70,7 +90,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if options.robot {
         return table::line(e2bki_layers::Robot::EXAMPLE.trim_end());
     }
-    let config = options.parameters.read()?;
+    let config = options.parameters.read_for_scans()?;
     let text = if options.markdown { markdown(&config) } else { config.to_toml() };
     table::line(text.trim_end())
 }
@@ -109,4 +129,40 @@ fn line(field: &Field, config: &Config) -> String {
     let flat = if field.flat == field.name { String::new() } else { format!(" (`{}`)", field.flat) };
     let Field { name, about, unit, symbol, .. } = field;
     format!("| `{name}`{flat} | {about} | `{}` | {} | {unit} | {symbol} |\n", field.value(config), field.allowed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scans_are_counted_unless_something_else_was_said() {
+        let counts = |preset: Option<&str>, file: Option<&str>, set: &[&str]| {
+            let folder = tempfile::tempdir().unwrap();
+            let config = file.map(|text| {
+                let path = folder.path().join("my.toml");
+                std::fs::write(&path, text).unwrap();
+                path
+            });
+            let set = set.iter().map(ToString::to_string).collect();
+            let parameters = Parameters { preset: preset.map(String::from), config, set };
+            (parameters.read_for_scans().unwrap().free_space.enabled, parameters.say_free_space().unwrap())
+        };
+        for unsaid in [&[][..], &["free_space.sensor=os1-64", "views.resolution=0.1"]] {
+            assert_eq!(counts(None, None, unsaid), (true, false));
+            assert_eq!(counts(Some("default"), None, unsaid), (true, false));
+            assert_eq!(counts(None, Some("[views]\nresolution = 0.1"), unsaid), (true, false));
+            assert_eq!(counts(Some("paper-urban"), None, unsaid), (false, true));
+            assert_eq!(counts(None, Some("preset = \"paper-urban\""), unsaid), (false, true));
+            assert_eq!(counts(None, Some("[free_space]\nenabled = false"), unsaid), (false, true));
+            assert_eq!(counts(None, Some("free_space = true"), unsaid), (true, true));
+        }
+        for said in ["free_space.enabled=false", "free_space=false"] {
+            assert_eq!(counts(None, None, &[said]), (false, true));
+        }
+        assert_eq!(counts(Some("paper-urban"), None, &["free_space=true"]), (true, true));
+        // What `e2bki config` writes is what is used without a file.
+        assert_eq!(counts(None, Some(&Config::for_scans().to_toml()), &[]), (true, true));
+        assert!(!Parameters::default().read().unwrap().free_space.enabled, "the library's own default");
+    }
 }

@@ -33,8 +33,8 @@ mod write;
 
 pub use classes::{ClassInfo, VOID, class_of, classes};
 pub use drive::{
-    CameraKind, Drift, Drive, DriveOptions, FRAME_S, Generation, Noise, Place, Rig, RouteKind, SimFrame, Split,
-    Standard, StandardDrive, Trajectory,
+    CameraKind, Drift, Drive, DriveOptions, FRAME_S, Generation, Noise, Place, Rig, RouteKind, START_NS, SimFrame,
+    Split, Standard, StandardDrive, Trajectory,
 };
 pub use error::Error;
 pub use segmentation::{Bin, ErrorModel, Look, Reliability, plot_reliability, reliability};

@@ -302,9 +302,10 @@ impl Mapper {
         self.birds_eye()?.cells(resolution)
     }
 
-    /// What free space says of a primitive: its state, existence and counts; nothing in a map without free space.
+    /// What free space says of a primitive: its state, existence and counts, those of the cube that decides; nothing in a map
+    /// without free space.
     pub fn existence_of(&self, primitive: &Primitive<'_>) -> Option<(State, f64, Tally)> {
-        let known = self.existence()?.in_cube(primitive.mean(), primitive.label());
+        let known = self.existence()?.of_primitive(primitive.mean(), primitive.label(), primitive.is_gone());
         // A primitive whose frames were not counted is there.
         Some((known.state(), known.tally.existence(f64::from(known.kappa)).unwrap_or(1.0), known.tally))
     }

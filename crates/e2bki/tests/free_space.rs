@@ -204,6 +204,59 @@ fn live_voxels_are_what_a_query_answers_and_changes_are_announced() -> Result<()
     Ok(())
 }
 
+/// The primitives that are gone, by what is known of all cubes, and how many of them go with the cube above.
+fn gone_by_rule(map: &Mapper) -> (Vec<u64>, usize) {
+    let counters = map.free_space().unwrap();
+    let free = |cube: [i32; 3], kappa: f64| {
+        let tally = counters.of(cube);
+        tally.passes >= 1 && f64::from(tally.passes) >= kappa * f64::from(tally.hits)
+    };
+    let cube = |mean: [f64; 3]| mean.map(|v| (v * 4.0).floor() as i32);
+    let all: Vec<([i32; 3], bool, u64)> =
+        map.primitives().map(|p| (cube(p.mean()), p.label() == PERSON as usize, p.id())).collect();
+    let stays: std::collections::BTreeSet<[i32; 3]> =
+        all.iter().filter(|(cube, moves, _)| !moves && !free(*cube, 4.0)).map(|(cube, ..)| *cube).collect();
+    let (mut gone, mut feet) = (Vec::new(), 0);
+    for (cube, moves, id) in all {
+        let above = [cube[0], cube[1], cube[2] + 1];
+        let own = free(cube, if moves { 0.5 } else { 4.0 });
+        let stands = stays.contains(&cube) || stays.contains(&[cube[0], cube[1], cube[2] - 1]);
+        let left = moves && stands && counters.of(above).hits > 0 && free(above, 0.5);
+        if own || left {
+            gone.push(id);
+        }
+        feet += usize::from(left && !own);
+    }
+    (gone, feet)
+}
+
+#[test]
+fn feet_go_with_what_was_above_them() -> Result<()> {
+    let mut map = new_map(true)?;
+    map.keep_submaps(SubmapRule::Frames(2), "walk")?;
+    let check = |map: &Mapper| {
+        let (gone, feet) = gone_by_rule(map);
+        assert_eq!(map.primitives().filter(|p| p.is_gone()).map(|p| p.id()).collect::<Vec<_>>(), gone);
+        for p in map.primitives() {
+            let (state, existence, _) = map.existence_of(&p).unwrap();
+            assert_eq!((state == State::Free, existence <= 0.8 || !p.is_gone()), (p.is_gone(), true));
+        }
+        feet
+    };
+    let mut most = 0;
+    for frame in 0..9 {
+        insert(&mut map, [frame])?;
+        most = most.max(check(&map));
+    }
+    assert!(most >= 3, "{most} primitives went with what was above them");
+    // What is there again has its feet again: the sums and the counters of the last frames are taken out.
+    let before = check(&map);
+    map.remove_submaps(&[3, 4])?;
+    let after = check(&map);
+    assert!(after < before, "{before} and {after}");
+    Ok(())
+}
+
 /// Everything that a map shows.
 fn shown(map: &Mapper) -> (Vec<e2bki::PrimitiveState>, Counters, Vec<bool>, usize) {
     // Where a primitive is in the list depends on when it was made.

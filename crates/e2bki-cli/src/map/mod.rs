@@ -158,7 +158,10 @@ impl Options {
         let header = keep::header(path, classes)?;
         let asked = self.parameters.any() || self.max_range.is_some() || self.resolution.is_some();
         // What a map holds does not depend on these, and its file may not tell them.
-        let of_this_run = ["run.threads", "views.live_voxels"];
+        let mut of_this_run = vec!["run.threads", "views.live_voxels"];
+        if !self.parameters.say_free_space()? {
+            of_this_run.push("free_space.enabled");
+        }
         let differs =
             |field: &&Field| !of_this_run.contains(&field.key) && field.value(&header.config) != field.value(config);
         if let Some(field) = fields().iter().find(differs).filter(|_| asked) {
@@ -188,7 +191,7 @@ impl Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let mut config = options.parameters.read()?;
+    let mut config = options.parameters.read_for_scans()?;
     for (key, value) in [("input.max_range", options.max_range), ("views.resolution", options.resolution)] {
         if let Some(value) = value {
             config.set_text(key, &value.to_string())?;

@@ -154,7 +154,7 @@ impl Simulated {
         Ok(LoadedFrame {
             index,
             id: index as u64,
-            stamp_ns: None,
+            stamp_ns: Some(self.drive.stamp_ns(index)),
             name: format!("{index:06}"),
             counts: ReadCounts { slots: frame.points.len(), ..ReadCounts::default() },
             semantics: OwnedSemantics::Labels(frame.labels.iter().map(label).collect()),

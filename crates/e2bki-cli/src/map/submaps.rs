@@ -44,14 +44,14 @@ pub(crate) fn begin(
     Ok(())
 }
 
-/// Says which frame comes next. Its time is that of its recording, or of its file's name, as in folders whose files are
-/// named so.
+/// Says which frame comes next, and when it was seen where the data has it.
 pub(crate) fn name_frame(map: &mut Map, frame: &LoadedFrame) -> Result<()> {
-    let named = || Some(&frame.name).filter(|name| name.contains('.')).and_then(|name| name.parse::<f64>().ok());
-    let time = frame.stamp_ns.map(|stamp| stamp as f64 * 1e-9).or_else(named);
+    let time = frame.stamp_ns.map(|stamp| stamp as f64 * 1e-9);
     let submaps = map.primitives().and_then(Mapper::submaps);
     if time.is_none() && submaps.is_some_and(|submaps| matches!(submaps.rule(), SubmapRule::Seconds(_))) {
-        bail!("--submaps in seconds needs frames that are named by their times; give metres (20) or frames (50f)");
+        bail!(
+            "--submaps in seconds needs frames with times (times.txt, or files named by their times); give metres (20) or frames (50f)"
+        );
     }
     match map {
         Map::Primitives(map) => map.name_next_frame(frame.id, time),

@@ -7,12 +7,9 @@ use anyhow::{Context, Result, bail};
 use e2bki::Pose;
 use e2bki_bag::messages::{CameraInfo, Number, TransformMessage};
 use e2bki_bag::{BagWriter, compose, schemas};
-use e2bki_sim::{Drive, SimFrame, SimImage, Summary};
+use e2bki_sim::{Drive, START_NS, SimFrame, SimImage, Summary};
 use image::ExtendedColorType;
 use image::codecs::jpeg::JpegEncoder;
-
-/// When the drive begins, nanoseconds since 1970.
-const START_NS: u64 = 1_600_000_000_000_000_000;
 
 // Frames of the tree of transforms.
 const WORLD: &str = "map";
@@ -69,7 +66,7 @@ fn fill(
     bag.write("/tf_static", schemas::TRANSFORMS, true, START_NS, &compose::transforms(&[fixed]))?;
     let mut summary = Summary::default();
     for index in 0..frames {
-        let stamp = START_NS + (drive.time_of(index) * 1e9).round() as u64;
+        let stamp = drive.stamp_ns(index);
         let frame = drive.frame(index);
         let tf = compose::transforms(&[moved(stamp, WORLD, LIDAR, printed(&frame)?)]);
         bag.write("/tf", schemas::TRANSFORMS, false, stamp, &tf)?;

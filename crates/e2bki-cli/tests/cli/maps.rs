@@ -173,12 +173,12 @@ fn a_run_that_stops_early_loses_nothing_and_goes_on_as_if_it_never_had() {
 }
 
 #[test]
-fn what_scans_saw_through_is_counted_told_and_drawn() {
+fn what_scans_saw_through_is_counted_unless_told_otherwise() {
     let folder = tempfile::tempdir().unwrap();
     let [with, without, again] = ["with.e2bki", "without.e2bki", "again.e2bki"].map(|file| folder.path().join(file));
     let drive = ["map", "sim:urban", "--frames", "0..3"];
-    done(&[&drive[..], &["-o", name(&with), "--set", "free_space.enabled=true"]].concat());
-    done(&[&drive[..], &["-o", name(&without)]].concat());
+    done(&[&drive[..], &["-o", name(&with)]].concat());
+    done(&[&drive[..], &["-o", name(&without), "--set", "free_space.enabled=false"]].concat());
     assert!(done(&["info", name(&with)]).contains("3 frames counted"));
     assert!(done(&["info", name(&without)]).contains("not counted"));
     // A map is gone on with as it was made.

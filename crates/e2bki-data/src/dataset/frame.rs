@@ -95,7 +95,7 @@ pub struct LoadedFrame {
     pub index: usize,
     /// Number of the frame in the dataset.
     pub id: u64,
-    /// Time of the scan, nanoseconds since 1970, where it comes from a recording.
+    /// Time of the scan where the data has it, nanoseconds: since 1970 or, as in KITTI, since the drive began.
     pub stamp_ns: Option<u64>,
     /// Name of its files.
     pub name: String,

@@ -94,7 +94,7 @@ impl Dataset {
         Ok(LoadedFrame {
             index,
             id: entry.id,
-            stamp_ns: self.layout.recording.as_ref().and_then(|recording| recording.stamp(entry)),
+            stamp_ns: entry.stamp_ns,
             name: entry.name.to_string_lossy().into_owned(),
             points: returns.points,
             slots: returns.slots,

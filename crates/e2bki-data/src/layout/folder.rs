@@ -56,6 +56,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
             image: there(&images, &["png", "jpg", "jpeg"]),
             image_labels: there(&image_labels, &["png"]),
             deskew: None,
+            stamp_ns: None,
             cloud: cloud.into(),
             name,
         });

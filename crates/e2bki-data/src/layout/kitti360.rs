@@ -53,6 +53,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
             image: there(&images),
             image_labels: there(&labels),
             deskew: deskew(&lidar, id)?,
+            stamp_ns: None,
             cloud: cloud.into(),
             name,
         });

@@ -10,6 +10,7 @@ mod pandaset;
 mod rellis3d;
 mod semantickitti;
 mod sequences;
+mod times;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,8 @@ pub(crate) struct Entry {
     /// Labels of the image's pixels.
     pub(crate) image_labels: Option<Item>,
     pub(crate) deskew: Option<Deskew>,
+    /// When the scan was made, nanoseconds since 1970 or, as in KITTI, since the drive began.
+    pub(crate) stamp_ns: Option<u64>,
 }
 
 /// Contents of a folder.
@@ -72,12 +75,14 @@ pub(crate) struct Layout {
 
 /// Looks through a folder of a known format.
 pub(crate) fn open(format: Format, dir: &Path, options: &OpenOptions) -> Result<Layout> {
-    match format {
+    let mut layout = match format {
         Format::Rellis3d => rellis3d::open(dir, options),
         Format::Kitti360 => kitti360::open(dir, options),
         Format::SemanticKitti => semantickitti::open(dir, options),
         Format::Folder => folder::open(dir, options),
         Format::PandaSet => pandaset::open(dir, options),
         Format::Bag => bag::open(dir, options),
-    }
+    }?;
+    times::assign(format, &mut layout);
+    Ok(layout)
 }

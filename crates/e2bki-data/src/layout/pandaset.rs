@@ -44,6 +44,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
             image: there(images.join(files::with_ending(&name, "jpg"))),
             image_labels: None,
             deskew: None,
+            stamp_ns: None,
             cloud: cloud.into(),
             name,
         });

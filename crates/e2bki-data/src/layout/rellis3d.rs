@@ -67,6 +67,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
             image: find(&images, id),
             image_labels: find(&image_labels, id),
             deskew: None,
+            stamp_ns: None,
         });
     }
     entries.sort_by_key(|e| e.id);

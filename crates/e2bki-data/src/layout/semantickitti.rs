@@ -61,6 +61,7 @@ pub(super) fn open(dir: &Path, options: &OpenOptions) -> Result<Layout> {
             image: pictures.and_then(|p| there(folder.join(p).join(files::with_ending(&name, "png")))),
             image_labels: None,
             deskew: None,
+            stamp_ns: None,
             cloud: cloud.into(),
             name,
         });

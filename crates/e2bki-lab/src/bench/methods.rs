@@ -21,17 +21,21 @@ pub(super) fn run(input: &[LabelledFrame], classes: &ClassSet, threads: usize, r
         vec![["method", "best ms", "median ms", "times E2-BKI", "MB per new scan"].map(str::to_string).to_vec()];
     let mut methods = Vec::new();
     let mut ours = None;
-    // Ours twice: with voxels kept with every frame, as the others have them, and without anybody who looks at them.
-    let names = [(None, Update::EveryFrame), (None, Update::OnDemand)];
-    for (baseline, update) in names.into_iter().chain(Baseline::ALL.map(|b| (Some(b), Update::EveryFrame))) {
+    // Ours with voxels kept with every frame, as the others have them; without anybody who looks at them; and so with free
+    // space, as `map` has it.
+    let names = [(None, Update::EveryFrame, false), (None, Update::OnDemand, false), (None, Update::OnDemand, true)];
+    let others = Baseline::ALL.map(|b| (Some(b), Update::EveryFrame, false));
+    for (baseline, update, free) in names.into_iter().chain(others) {
+        let changed = |c: &mut Config| (c.views.update, c.free_space.enabled) = (update, free);
         let build = || -> Result<Box<dyn SemanticMapper>> {
             Ok(match baseline {
                 Some(baseline) => baseline.build(classes.clone(), &config)?,
-                None => Box::new(Mapper::new(classes.clone(), config.clone().with(|c| c.views.update = update))?),
+                None => Box::new(Mapper::new(classes.clone(), config.clone().with(changed))?),
             })
         };
         let name = match (baseline, update) {
             (Some(baseline), _) => baseline.name().to_string(),
+            (None, Update::OnDemand) if free => "E2-BKI, views on demand, free space".to_string(),
             (None, Update::OnDemand) => "E2-BKI, views on demand".to_string(),
             (None, _) => "E2-BKI".to_string(),
         };

@@ -14,7 +14,7 @@ pub use drift::Drift;
 pub use frame::SimFrame;
 pub use options::{CameraKind, DriveOptions, Noise};
 pub use path::{Place, RouteKind};
-pub use recorder::{Drive, FRAME_S};
+pub use recorder::{Drive, FRAME_S, START_NS};
 pub use rig::Rig;
 pub use standard::{Generation, Split, Standard, StandardDrive};
 pub use trajectory::Trajectory;

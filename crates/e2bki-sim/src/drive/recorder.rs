@@ -15,6 +15,8 @@ use crate::world::{Ego, World, WorldKind};
 
 /// Time of a turn of the LiDAR and, unless a drive says otherwise, between frames, seconds.
 pub const FRAME_S: f64 = 0.1;
+/// When every drive begins, nanoseconds since 1970.
+pub const START_NS: u64 = 1_600_000_000_000_000_000;
 /// How far the camera needs the world, metres.
 const CAMERA_REACH_M: f64 = 126.0;
 
@@ -88,6 +90,11 @@ impl Drive {
     /// Time of a frame, seconds from the start.
     pub fn time_of(&self, index: usize) -> f64 {
         index as f64 * self.options.frame_s
+    }
+
+    /// Time of a frame on the clock of every file that is written, nanoseconds since 1970.
+    pub fn stamp_ns(&self, index: usize) -> u64 {
+        START_NS + (self.time_of(index) * 1e9).round() as u64
     }
 
     fn true_world_from_sensor(&self, time: f64) -> Rigid {

@@ -9,7 +9,7 @@ use super::files::{Pixels, point_bytes, write_png, write_text, write_whole};
 use super::ids::{has_instances, kitti360_color, raw_id};
 use super::layout::{Layout, TRUE_POSES, split_of, write_true_poses};
 use super::ply::{Accumulation, LabelledPoint};
-use super::text::{rows3, rows4};
+use super::text::{date, rows3, rows4};
 use crate::Error;
 use crate::drive::{Drive, SimFrame, Split};
 use crate::maths::{Rigid, Vec3, vec3};
@@ -178,9 +178,7 @@ impl Layout for Writer {
             let world_from_imu = drive.world_from_sensor(index) * sensor_from_imu;
             writeln!(poses, "{index} {}", rows3(&world_from_imu)).ok();
             writeln!(cameras, "{index} {}", rows4(&(world_from_imu * imu_from_rectified))).ok();
-            let t = (drive.time_of(index) * 1000.0).round() as u64;
-            let (h, m, s) = (8 + t / 3_600_000, t / 60_000 % 60, t / 1000 % 60);
-            writeln!(clock, "2013-05-28 {h:02}:{m:02}:{s:02}.{:03}000000", t % 1000).ok();
+            writeln!(clock, "{}", date(drive.stamp_ns(index))).ok();
         }
         let folder = self.out.join("data_poses").join(&self.drive);
         write_text(&folder.join("poses.txt"), &poses)?;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::files::write_text;
+use super::text::seconds;
 use super::{Format, Sequence, kitti360, rellis3d, semantickitti};
 use crate::Error;
 use crate::drive::{Drive, SimFrame, Split};
@@ -72,7 +73,8 @@ pub(super) fn write_true_poses(
     for index in 0..frames {
         let pose = *world_from_drive * drive.true_pose(index);
         let ([x, y, z], [qw, qx, qy, qz]) = (pose.translation.to_array(), pose.quaternion());
-        writeln!(text, "{:.6} {x:.9} {y:.9} {z:.9} {qx:.12} {qy:.12} {qz:.12} {qw:.12}", drive.time_of(index)).ok();
+        let time = seconds(drive.stamp_ns(index));
+        writeln!(text, "{time} {x:.9} {y:.9} {z:.9} {qx:.12} {qy:.12} {qz:.12} {qw:.12}").ok();
     }
     write_text(path, &text)
 }

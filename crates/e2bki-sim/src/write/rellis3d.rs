@@ -8,9 +8,9 @@ use super::Sequence;
 use super::files::{Pixels, label_bytes, point_bytes, write_jpeg, write_png, write_text, write_whole};
 use super::ids::{raw_id, rellis_color};
 use super::layout::{Layout, TRUE_POSES, split_of, write_true_poses};
-use super::text::{rows3, scientific_row};
+use super::text::{rows3, scientific_row, seconds};
 use crate::Error;
-use crate::drive::{Drive, SimFrame, Split};
+use crate::drive::{Drive, START_NS, SimFrame, Split};
 use crate::maths::Rigid;
 use crate::sensor::SimImage;
 use crate::write::Format;
@@ -20,8 +20,6 @@ const SCAN_LABELS: &str = "os1_cloud_node_semantickitti_label_id";
 const IMAGES: &str = "pylon_camera_node";
 const IMAGE_IDS: &str = "pylon_camera_node_label_id";
 const IMAGE_COLORS: &str = "pylon_camera_node_label_color";
-/// Clock of the first frame, milliseconds.
-const START_MS: u64 = 1_581_624_000_000;
 
 pub(super) struct Writer {
     out: PathBuf,
@@ -39,7 +37,7 @@ impl Writer {
     }
 
     fn paths(&self, index: usize) -> [PathBuf; 5] {
-        let clock = START_MS + (index as f64 * self.sequence.drive.frame_s * 1000.0).round() as u64;
+        let clock = START_NS / 1_000_000 + (index as f64 * self.sequence.drive.frame_s * 1000.0).round() as u64;
         let frame = format!("frame{index:06}-{}_{:03}", clock / 1000, clock % 1000);
         [
             self.file(SCANS, &format!("{index:06}.bin")),
@@ -54,12 +52,13 @@ impl Writer {
 impl Layout for Writer {
     fn begin(&mut self, drive: &Drive) -> Result<(), Error> {
         let name = &self.sequence.name;
-        let mut poses = String::new();
+        let (mut poses, mut times) = (String::new(), String::new());
         for index in 0..self.sequence.frames {
-            poses.push_str(&rows3(&drive.world_from_sensor(index)));
-            poses.push('\n');
+            writeln!(poses, "{}", rows3(&drive.world_from_sensor(index))).ok();
+            writeln!(times, "{}", seconds(drive.stamp_ns(index))).ok();
         }
         write_text(&self.file("", "poses.txt"), &poses)?;
+        write_text(&self.file("", "times.txt"), &times)?;
         write_true_poses(&self.file("", TRUE_POSES), drive, self.sequence.frames, &Rigid::IDENTITY)?;
         let c = &drive.rig().camera;
         let projection = [c.focal[0], 0.0, c.center[0], 0.0, 0.0, c.focal[1], c.center[1], 0.0, 0.0, 0.0, 1.0, 0.0];

@@ -8,7 +8,7 @@ use super::Sequence;
 use super::files::{Pixels, label_bytes, point_bytes, write_png, write_text, write_whole};
 use super::ids::{has_instances, raw_id};
 use super::layout::{Layout, TRUE_POSES, write_true_poses};
-use super::text::{rows3, scientific, scientific_row};
+use super::text::{rows3, scientific_row, seconds};
 use crate::Error;
 use crate::drive::{Drive, SimFrame};
 use crate::sensor::SimImage;
@@ -52,7 +52,7 @@ impl Layout for Writer {
         for index in 0..self.frames {
             let pose = first_from_world * drive.world_from_sensor(index) * sensor_from_camera;
             writeln!(poses, "{}", rows3(&pose)).ok();
-            writeln!(times, "{}", scientific(drive.time_of(index), 6)).ok();
+            writeln!(times, "{}", seconds(drive.stamp_ns(index))).ok();
         }
         write_text(&self.folder.join("poses.txt"), &poses)?;
         // The world of these files is the first frame of the LiDAR.

@@ -1,6 +1,7 @@
 //! Numbers as the datasets write them.
 //! Fixed decimals for poses, scientific notation for the KITTI odometry files.
 
+use crate::drive::START_NS;
 use crate::maths::Rigid;
 
 /// Twelve numbers, row-major 3×4, fixed decimals.
@@ -28,6 +29,18 @@ pub(super) fn scientific(value: f64, decimals: usize) -> String {
     }
 }
 
+/// A time as seconds with nine decimals.
+pub(super) fn seconds(stamp_ns: u64) -> String {
+    format!("{}.{:09}", stamp_ns / 1_000_000_000, stamp_ns % 1_000_000_000)
+}
+
+/// A time of a drive as KITTI writes it. Drives begin at [`START_NS`], and end in the same month.
+pub(super) fn date(stamp_ns: u64) -> String {
+    let (s, ns) = (stamp_ns / 1_000_000_000, stamp_ns % 1_000_000_000);
+    let day = 13 + s / 86_400 - START_NS / 1_000_000_000 / 86_400;
+    format!("2020-09-{day:02} {:02}:{:02}:{:02}.{ns:09}", s / 3600 % 24, s / 60 % 60, s % 60)
+}
+
 /// Numbers in scientific form, separated by blanks.
 pub(super) fn scientific_row(values: &[f64]) -> String {
     let numbers: Vec<String> = values.iter().map(|v| scientific(*v, 12)).collect();
@@ -37,6 +50,13 @@ pub(super) fn scientific_row(values: &[f64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clocks_tell_the_same_time() {
+        assert_eq!(seconds(START_NS + 100_000_000), "1600000000.100000000");
+        assert_eq!(date(START_NS + 100_000_000), "2020-09-13 12:26:40.100000000");
+        assert_eq!(date(START_NS + 12 * 3_600_000_000_000), "2020-09-14 00:26:40.000000000");
+    }
 
     #[test]
     fn scientific_numbers_have_two_exponent_digits() {

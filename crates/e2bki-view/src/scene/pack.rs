@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use e2bki::free::Counters;
+use e2bki::free::{CUBE_M, Counters};
 use e2bki::{Beliefs, Config, Mapper, PrimitiveState};
 use serde_json::Value;
 
@@ -199,6 +199,7 @@ pub(crate) fn counters_in(map: &Mapper, tile: Tile, heights: [f64; 2], states: &
     const BEYOND_M: f64 = 1.0;
     let counters = map.free_space().filter(|counters| !counters.is_empty())?;
     let (low, high) = tile.bounds(heights);
-    let means = states.iter().map(|state| state.sums.mean());
+    // What can move goes with what was above it.
+    let means = states.iter().map(|state| state.sums.mean()).flat_map(|[x, y, z]| [[x, y, z], [x, y, z + CUBE_M]]);
     Some(counters.part(low.map(|v| v - BEYOND_M), high.map(|v| v + BEYOND_M), means))
 }

@@ -14,6 +14,17 @@ pub const PRESETS: &[(&str, &str)] = &[
 ];
 
 impl Config {
+    /// The default for a robot's own scans, as the program and Python use it: what the beams passed through is counted too.
+    /// [`Self::default`] leaves that out, since frames that are no whole scans say little about it and pay for it.
+    pub fn for_scans() -> Self {
+        Self::default().with(|c| c.free_space.enabled = true)
+    }
+
+    /// The preset of that name for a robot's own scans: the default is [`Self::for_scans`], the paper's presets are as they are.
+    pub fn preset_for_scans(name: &str) -> Result<Self> {
+        if name == "default" { Ok(Self::for_scans()) } else { Self::preset(name) }
+    }
+
     /// The preset of that name; see [`PRESETS`].
     pub fn preset(name: &str) -> Result<Self> {
         let paper = |clusters| {

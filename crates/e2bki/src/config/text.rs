@@ -13,6 +13,12 @@ impl Config {
         Self::read(text, Self::default())
     }
 
+    /// The same for a robot's own scans: where neither the file nor a preset says whether free space is counted, it is
+    /// ([`Self::for_scans`]).
+    pub fn from_toml_for_scans(text: &str) -> Result<Self> {
+        Self::read(text, Self::for_scans())
+    }
+
     /// Reads what [`Self::to_flat_toml`] wrote into a map file. What the first version of the format did not have is off
     /// where it is absent: a map that was made without it goes on without it.
     pub fn from_flat_toml(text: &str) -> Result<Self> {

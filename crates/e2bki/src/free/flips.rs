@@ -26,17 +26,17 @@ impl Weights {
         Self(all)
     }
 
-    /// Bit k: free for hits of the k-th weight.
+    /// Bit k: free for hits of the k-th weight. The last bit: hit, and free for some; what is below goes with it.
     #[inline(always)]
     fn free(&self, hits: u32, passes: u32) -> u64 {
         if passes == 0 {
             return 0;
         }
         let mut bits = 0;
-        for (k, weight) in self.0.iter().take(64).enumerate() {
+        for (k, weight) in self.0.iter().take(63).enumerate() {
             bits |= u64::from(f64::from(passes) >= f64::from(*weight) * f64::from(hits)) << k;
         }
-        bits
+        bits | u64::from(hits > 0 && bits != 0) << 63
     }
 }
 

@@ -136,7 +136,7 @@ impl Mapper {
             .with_min_len(1024)
             .map(|slot| {
                 let core = set.core(slot);
-                let gone = existence.as_ref().is_some_and(|e| e.is_gone(core.mean, usize::from(core.label)));
+                let gone = existence.as_ref().is_some_and(|e| e.is_gone_in(set, core.mean, usize::from(core.label)));
                 (slot, gone)
             })
             .filter(|(slot, gone)| *gone != set.core(*slot).gone)
@@ -157,14 +157,20 @@ impl Contents {
         let flips = free.take_pending(number);
         let mut metres = flips.clone();
         metres.extend(self.set.touched().map(|key| key.0));
+        let existence = Existence::new(free, classes, config);
+        // What can move depends on what is above it and on what it stands on, which may be in the metres above and below.
+        let below = flips.iter().map(|[x, y, z]| [*x, *y, z.saturating_sub(1)]);
+        let above = metres.iter().map(|[x, y, z]| [*x, *y, z.saturating_add(1)]);
+        let beside: Vec<Metre> =
+            below.chain(above).filter(|metre| existence.holds_movable(&self.set, BlockKey(*metre))).collect();
+        metres.extend(beside);
         metres.sort_unstable();
         metres.dedup();
-        let existence = Existence::new(free, classes, config);
         let differ = |_: &mut (), metre: &Metre| {
             let near = self.set.blocks().get(BlockKey(*metre)).map_or(&[][..], |block| &block.near);
             let differs = |slot: &u32| {
                 let core = self.set.core(*slot);
-                existence.is_gone(core.mean, usize::from(core.label)) != core.gone
+                existence.is_gone_in(&self.set, core.mean, usize::from(core.label)) != core.gone
             };
             near.iter().map(|near| near.slot).filter(differs).collect::<Vec<u32>>()
         };

@@ -36,6 +36,7 @@ mod cells;
 mod counters;
 mod cubes;
 mod estimate;
+mod feet;
 mod flips;
 mod forgetting;
 mod mapper;

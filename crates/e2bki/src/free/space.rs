@@ -175,6 +175,8 @@ pub(crate) struct Existence<'a> {
     counters: &'a Counters,
     /// Weight of a hit, by class.
     kappa: Vec<f32>,
+    /// Whether it can move, by class.
+    movable: Vec<bool>,
     /// How far around a place something that is there keeps it from being called free, metres: half a voxel, so that a
     /// voxel that holds a surface stays where its centre was seen through.
     around: f64,
@@ -205,7 +207,8 @@ impl Known {
 impl<'a> Existence<'a> {
     pub(crate) fn new(free: &'a FreeSpace, classes: &ClassSet, config: &Config) -> Self {
         let around = 0.5 * config.views.resolution.min(CUBE_M);
-        Self { counters: &free.counters, kappa: kappas(classes, config), around }
+        let movable = (0..classes.len()).map(|class| classes.is_movable(class)).collect();
+        Self { counters: &free.counters, kappa: kappas(classes, config), movable, around }
     }
 
     /// Whether a primitive is there no more.
@@ -253,6 +256,16 @@ impl<'a> Existence<'a> {
     pub(super) fn of_cube(&self, cube: [i32; 3]) -> Known {
         let (tally, seen) = self.counters.look(cube);
         Known { tally, seen, kappa: self.kappa_of(None) }
+    }
+
+    /// Whether things of a class can move.
+    pub(super) fn is_movable(&self, class: usize) -> bool {
+        self.movable.get(class).copied().unwrap_or(false)
+    }
+
+    /// Bit `class % 64` of every class that can move.
+    pub(super) fn movable_labels(&self) -> u64 {
+        self.movable.iter().enumerate().fold(0, |bits, (class, movable)| bits | u64::from(*movable) << (class % 64))
     }
 
     /// Weight of a hit of a class, or of those that stay.

@@ -45,6 +45,11 @@ impl Tally {
         }
     }
 
+    /// Whether something was there and is there no more: hit, and free.
+    pub fn has_left(self, kappa: f64) -> bool {
+        self.hits > 0 && self.state(kappa) == State::Free
+    }
+
     /// Existence κH / (κH + P): from 0, all passed, to 1, all hit; nothing without a count.
     pub fn existence(self, kappa: f64) -> Option<f64> {
         let (hits, passes) = (kappa * f64::from(self.hits), f64::from(self.passes));
@@ -71,6 +76,7 @@ mod tests {
         assert_eq!(tally(0, 7).existence(4.0), Some(0.0));
         assert_eq!(tally(7, 0).existence(4.0), Some(1.0));
         assert_eq!(tally(1, 4).existence(4.0), Some(0.5));
+        assert!(tally(2, 1).has_left(0.5) && !tally(0, 1).has_left(0.5) && !tally(3, 1).has_left(0.5));
         // Free is e at most a half, with a pass.
         for hits in 0..20 {
             for passes in 0..40 {

@@ -73,6 +73,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<Layout> {
             image: item(nearest(&survey.images, scan.stamp, SAME_VIEW_NS)),
             image_labels: item(nearest(&survey.image_labels, scan.stamp, SAME_VIEW_NS)),
             deskew: None,
+            stamp_ns: Some(scan.stamp),
         });
     }
     if let Some(why) = why {
@@ -189,11 +190,6 @@ fn classes(
 }
 
 impl Recording {
-    /// Time of a scan, nanoseconds since 1970.
-    pub(crate) fn stamp(&self, entry: &Entry) -> Option<u64> {
-        self.scans.get(usize::try_from(entry.id).ok()?).map(|scan| scan.stamp)
-    }
-
     /// The motion during a scan; nothing where the sensor stands or poses do not cover the times of the points.
     pub(crate) fn motion_of(&self, entry: &Entry, times: &[f32]) -> Option<TimedMotion> {
         let scan = self.scans.get(usize::try_from(entry.id).ok()?)?;

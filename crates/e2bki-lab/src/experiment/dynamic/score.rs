@@ -1,7 +1,7 @@
 //! Scores: static and dynamic accuracy of points and voxels, thin things lost, space known to be free, static returns
 //! of other frames called free.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anyhow::Result;
 use e2bki::free::{Counters, KAPPA_MOVABLE, KAPPA_STATIC, Settings, Sight, State, cube_of};
@@ -42,17 +42,44 @@ fn kappa(recorded: &Recorded, label: u8) -> f64 {
     if recorded.is(label, &MOVABLE) { KAPPA_MOVABLE } else { KAPPA_STATIC }
 }
 
+/// Cubes that hold something that stays, by its label, and is there.
+fn stays(recorded: &Recorded, counters: &Counters) -> BTreeSet<[i32; 3]> {
+    let mut cubes = BTreeSet::new();
+    for frame in &recorded.frames {
+        for i in (0..frame.points.len()).filter(|i| !recorded.is(frame.label[*i], &MOVABLE)) {
+            let world = frame.world(i);
+            if counters.at(world).state(KAPPA_STATIC) != State::Free {
+                cubes.insert(cube_of(world));
+            }
+        }
+    }
+    cubes
+}
+
+/// Whether a point is called gone, as a map does it: its cube is free, or it can move, something that stays is in its
+/// cube or in the one below, and what was in the cube above has left.
+fn is_gone(recorded: &Recorded, counters: &Counters, stays: &BTreeSet<[i32; 3]>, world: [f64; 3], label: u8) -> bool {
+    if counters.at(world).state(kappa(recorded, label)) == State::Free {
+        return true;
+    }
+    let [x, y, z] = cube_of(world);
+    recorded.is(label, &MOVABLE)
+        && counters.of([x, y, z + 1]).has_left(KAPPA_MOVABLE)
+        && (stays.contains(&[x, y, z]) || stays.contains(&[x, y, z - 1]))
+}
+
 /// Of points, then of voxels: static accuracy, dynamic accuracy and the root of their product, percent; then the percentage
 /// of points on thin things that are called gone.
 pub(super) fn accuracy(recorded: &Recorded, settings: &Settings) -> Result<[f64; 7]> {
     let counters = count(recorded, recorded.frames.iter(), settings)?;
+    let stays = stays(recorded, &counters);
     let [mut still, mut moved, mut thin] = [Share::default(); 3];
     // Points, moving points and points called gone of every cube.
     let mut cubes: BTreeMap<[i32; 3], [f64; 3]> = BTreeMap::new();
     for frame in &recorded.frames {
         for i in (0..frame.points.len()).filter(|i| (1.5..50.0).contains(&frame.range(*i))) {
             let world = frame.world(i);
-            let gone = counters.at(world).state(kappa(recorded, frame.label[i])) == State::Free;
+            let gone = is_gone(recorded, &counters, &stays, world, frame.label[i]);
             if frame.moving[i] {
                 moved.count(gone)
             } else {
