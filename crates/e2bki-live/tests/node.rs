@@ -83,6 +83,43 @@ mod tests {
     }
 
     #[test]
+    fn scans_that_wait_are_made_ready_ahead_and_none_is_lost() {
+        let messages = drive(12);
+        let folder = tempfile::tempdir().unwrap();
+        let offline = recorded(&messages, &folder.path().join("drive.mcap"));
+        let inputs = || {
+            let inputs = Inputs::new(PoseSource::Tf("map".into()), 100, Clock::new(false)).with(eager());
+            messages.iter().for_each(|(kind, _, message)| inputs.take(*kind, message));
+            inputs
+        };
+        let (all, outlet, mut map) = (inputs(), Kept::default(), empty());
+        let mut node = Node::new(&all, &outlet, options());
+        while node.step(&mut map, &nobody()) {}
+        node.finish(&mut map);
+        assert_eq!((node.account.mapped, node.account.late, node.account.lost()), (12, 0, 0));
+        assert!(states(&map.0) == states(&offline));
+
+        // Stopped while one is on its way: it is in the map at the end.
+        let (all, mut map) = (inputs(), empty());
+        let mut node = Node::new(&all, &outlet, options());
+        assert!(node.step(&mut map, &nobody()));
+        assert_eq!((node.account.mapped, all.scans.len()), (1, 10));
+        node.finish(&mut map);
+        assert!(node.account.mapped == 12 && states(&map.0) == states(&offline));
+
+        // Emptied while one is on its way: that one goes with the rest.
+        let (all, mut map) = (inputs(), empty());
+        let mut node = Node::new(&all, &outlet, options());
+        assert!(node.step(&mut map, &nobody()));
+        let (requests, asked) = sync_channel(1);
+        requests.send(Request { command: Command::Reset, answer: sync_channel(1).0 }).unwrap();
+        assert!(node.step(&mut map, &asked));
+        assert!(map.0.is_empty() && map.0.frames() == 0 && node.account.mapped == 3);
+        node.finish(&mut map);
+        assert_eq!((node.account.mapped, map.0.frames()), (12, 9));
+    }
+
+    #[test]
     fn scans_without_pose_or_labels_are_left_out_with_a_reason_and_late_transforms_are_counted() {
         let inputs =
             Inputs::new(PoseSource::Tf("map".into()), 3, Clock::new(false)).with(Values { wait: 0.0, ..eager() });
