@@ -103,11 +103,13 @@ def join(arguments):
     names = domain.reader(arguments.prefix + "/label_info", "vision_msgs/msg/LabelInfo", qos(1, True))
     # Messages of one stamp are one picture of the map: the last one counts.
     places, messages, largest, labels, last = {}, 0, 0, 0, 0
-    end = time.time() + arguments.seconds
-    while time.time() < end:
+    # Until nothing has come for some time: a slow computer needs longer to take a large map.
+    most, end = time.time() + 120, time.time() + arguments.seconds
+    while time.time() < min(end, most):
         time.sleep(0.05)
         labels += len(take(names))
-        for message in take(reader):
+        came = take(reader)
+        for message in came:
             messages, largest = messages + 1, max(largest, len(message))
             if stamp_of(message) > last:
                 places, last = {}, stamp_of(message)
@@ -116,6 +118,8 @@ def join(arguments):
             for i in range(count):
                 point = message[data + i * POINT : data + (i + 1) * POINT]
                 places[point[:12]] = point[16:18]
+        if came:
+            end = time.time() + arguments.seconds
     print(json.dumps({"messages": messages, "largest": largest, "voxels": len(places), "label_info": labels}), flush=True)
 
 
