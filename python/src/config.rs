@@ -27,7 +27,7 @@ impl PyConfig {
     #[new]
     #[pyo3(signature = (*, preset = "default", **parameters))]
     fn new(preset: &str, parameters: Option<&Bound<'_, PyDict>>) -> Result<Self> {
-        let start = Config::preset_for_scans(preset)?;
+        let start = Config::preset(preset)?;
         Ok(Self(changed(&start, parameters)?))
     }
 
@@ -36,7 +36,7 @@ impl PyConfig {
     /// Reads the text of a configuration file.
     #[staticmethod]
     fn from_toml(text: &str) -> Result<Self> {
-        Ok(Self(Config::from_toml_for_scans(text)?))
+        Ok(Self(Config::from_toml(text)?))
     }
 
     /// to_toml() -> str
@@ -71,7 +71,7 @@ impl PyConfig {
     /// paper's), `unit`, `about`, `allowed`, `default`.
     #[staticmethod]
     fn fields(py: Python<'_>) -> Result<Vec<Bound<'_, PyDict>>> {
-        let usual = Config::for_scans();
+        let usual = Config::default();
         let mut all = Vec::new();
         for field in fields() {
             let entry = PyDict::new(py);
@@ -112,7 +112,7 @@ impl PyConfig {
     }
 
     fn __repr__(&self) -> String {
-        let usual = Config::for_scans();
+        let usual = Config::default();
         let differs = |field: &&Field| field.value(&self.0) != field.value(&usual);
         let python = |text: String| match text.as_str() {
             "true" => "True".into(),
@@ -131,7 +131,7 @@ impl PyConfig {
 
 /// The configuration, or the usual one.
 pub(crate) fn config_or_default(config: Option<PyConfig>) -> Config {
-    config.map_or_else(Config::for_scans, |config| config.0)
+    config.map_or_else(Config::default, |config| config.0)
 }
 
 /// A configuration with parameters changed all at once, as if they stood in a file: some limit each other.

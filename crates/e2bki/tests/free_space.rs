@@ -221,7 +221,7 @@ fn gone_by_rule(map: &Mapper) -> (Vec<u64>, usize) {
         let above = [cube[0], cube[1], cube[2] + 1];
         let own = free(cube, if moves { 0.5 } else { 4.0 });
         let stands = stays.contains(&cube) || stays.contains(&[cube[0], cube[1], cube[2] - 1]);
-        let left = moves && stands && counters.of(above).hits > 0 && free(above, 0.5);
+        let left = moves && stands && counters.of(above).hits > 0 && free(above, 4.0);
         if own || left {
             gone.push(id);
         }
@@ -239,7 +239,7 @@ fn feet_go_with_what_was_above_them() -> Result<()> {
         assert_eq!(map.primitives().filter(|p| p.is_gone()).map(|p| p.id()).collect::<Vec<_>>(), gone);
         for p in map.primitives() {
             let (state, existence, _) = map.existence_of(&p).unwrap();
-            assert_eq!((state == State::Free, existence <= 0.8 || !p.is_gone()), (p.is_gone(), true));
+            assert_eq!((state == State::Free, existence <= 0.5), (p.is_gone(), p.is_gone()));
         }
         feet
     };

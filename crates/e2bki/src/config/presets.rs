@@ -14,7 +14,7 @@ pub const PRESETS: &[(&str, &str)] = &[
 ];
 
 impl Config {
-    /// The default for a robot's own scans, as the program and Python use it: what the beams passed through is counted too.
+    /// The default for a robot's own scans, as the program uses it: what the beams passed through is counted too.
     /// [`Self::default`] leaves that out, since frames that are no whole scans say little about it and pay for it.
     pub fn for_scans() -> Self {
         Self::default().with(|c| c.free_space.enabled = true)

@@ -1,6 +1,7 @@
 //! Feet and wheels. No beam passes the cubes that the ground runs through, nor those right above it, so that the lowest
 //! half metre of what moved would stay for ever. It is read from what was above it: something that can move, in the same
-//! cube as something that stays or in the one above that, goes with the cube over it if that was hit and is free.
+//! cube as something that stays or in the one above that, goes with the cube over it if that was hit and is free for sure:
+//! by the weight of what stays, since with poses that err the tops of parked cars are passed now and then.
 //!
 //! A way of reading like the rest: nothing is stored, and what comes back is there again.
 
@@ -15,24 +16,24 @@ use crate::maths::floor_i32;
 impl Existence<'_> {
     /// Whether a primitive is there no more.
     pub(crate) fn is_gone_in(&self, set: &PrimitiveSet, mean: [f64; 3], class: usize) -> bool {
-        self.is_gone(mean, class) || self.is_movable(class) && self.left_above(mean, class) && self.stands(set, mean)
+        self.is_gone(mean, class) || self.is_movable(class) && self.left_above(mean) && self.stands(set, mean)
     }
 
     /// What is known of a primitive, by the cube that decides whether it is gone: its own, or the one above.
     pub(crate) fn of_primitive(&self, mean: [f64; 3], class: usize, gone: bool) -> Known {
         let own = self.in_cube(mean, class);
-        if gone && own.state() != State::Free { self.above(mean, class) } else { own }
+        if gone && own.state() != State::Free { self.above(mean) } else { own }
     }
 
-    /// What is known of the cube above, for something of a class.
-    fn above(&self, mean: [f64; 3], class: usize) -> Known {
+    /// What is known of the cube above, for something that stays.
+    fn above(&self, mean: [f64; 3]) -> Known {
         let [x, y, z] = cube_of(mean);
-        Known { kappa: self.kappa_of(Some(class)), ..self.of_cube([x, y, z + 1]) }
+        self.of_cube([x, y, z + 1])
     }
 
-    /// Whether something of the class was in the cube above, and is there no more.
-    fn left_above(&self, mean: [f64; 3], class: usize) -> bool {
-        let above = self.above(mean, class);
+    /// Whether something was in the cube above, and is there no more.
+    fn left_above(&self, mean: [f64; 3]) -> bool {
+        let above = self.above(mean);
         above.tally.has_left(f64::from(above.kappa))
     }
 

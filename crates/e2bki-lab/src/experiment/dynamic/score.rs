@@ -64,7 +64,7 @@ fn is_gone(recorded: &Recorded, counters: &Counters, stays: &BTreeSet<[i32; 3]>,
     }
     let [x, y, z] = cube_of(world);
     recorded.is(label, &MOVABLE)
-        && counters.of([x, y, z + 1]).has_left(KAPPA_MOVABLE)
+        && counters.of([x, y, z + 1]).has_left(KAPPA_STATIC)
         && (stays.contains(&[x, y, z]) || stays.contains(&[x, y, z - 1]))
 }
 

@@ -194,9 +194,10 @@ proptest! {
     }
 }
 
-/// Free or not for the hits of either weight.
-fn free(tally: Tally) -> [bool; 2] {
-    [0.5, 4.0].map(|kappa| tally.state(kappa) == crate::free::State::Free)
+/// Free or not for the hits of either weight, and whether something has left, with which goes what is below.
+fn free(tally: Tally) -> [bool; 3] {
+    let free = |kappa| tally.state(kappa) == crate::free::State::Free;
+    [free(0.5), free(4.0), tally.has_left(0.5)]
 }
 
 #[test]
