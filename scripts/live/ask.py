@@ -102,7 +102,7 @@ def ask(arguments):
         for message in take(reader):
             if stamp_of(message) == 123 * 10**9 + 456:
                 count = points_of(message)
-                first = message.find(b"\x01", len(message) - 4) - count * POINT
+                first = message.rfind(b"\x01", len(message) - 4) - count * POINT
                 classes = [struct.unpack_from("<H", message, first + i * POINT + 16)[0] for i in range(count)]
                 print(json.dumps({"classes": classes}), flush=True)
                 return

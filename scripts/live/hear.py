@@ -114,7 +114,8 @@ def join(arguments):
             if stamp_of(message) > last:
                 places, last = {}, stamp_of(message)
             count = points_of(message)
-            data = message.find(b"\x01", len(message) - 4) - count * POINT
+            # The last byte says that no point is missing; points may end in the same byte.
+            data = message.rfind(b"\x01", len(message) - 4) - count * POINT
             for i in range(count):
                 point = message[data + i * POINT : data + (i + 1) * POINT]
                 places[point[:12]] = point[16:18]
