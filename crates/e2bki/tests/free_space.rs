@@ -205,8 +205,7 @@ fn live_voxels_are_what_a_query_answers_and_changes_are_announced() -> Result<()
 }
 
 /// The primitives that are gone, by what is known of all cubes, and how many of them go with the cube above.
-fn gone_by_rule(map: &Mapper) -> (Vec<u64>, usize) {
-    let counters = map.free_space().unwrap();
+fn gone_by_rule(map: &Mapper, counters: &Counters) -> (Vec<u64>, usize) {
     let free = |cube: [i32; 3], kappa: f64| {
         let tally = counters.of(cube);
         tally.passes >= 1 && f64::from(tally.passes) >= kappa * f64::from(tally.hits)
@@ -235,7 +234,7 @@ fn feet_go_with_what_was_above_them() -> Result<()> {
     let mut map = new_map(true)?;
     map.keep_submaps(SubmapRule::Frames(2), "walk")?;
     let check = |map: &Mapper| {
-        let (gone, feet) = gone_by_rule(map);
+        let (gone, feet) = gone_by_rule(map, map.free_space().unwrap());
         assert_eq!(map.primitives().filter(|p| p.is_gone()).map(|p| p.id()).collect::<Vec<_>>(), gone);
         for p in map.primitives() {
             let (state, existence, _) = map.existence_of(&p).unwrap();
