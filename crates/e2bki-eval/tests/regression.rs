@@ -81,7 +81,7 @@ mod tests {
             Standard::RellisLike,
             "paper-rellis",
             [
-                ("E2-BKI", [63.6, 83.8, 8.7, 5.6]),
+                ("E2-BKI", [63.2, 83.0, 7.7, 2.3]),
                 ("E2-BKI, paper's settings", [62.9, 82.4, 9.7, 5.3]),
                 ("S-BKI", [58.4, 74.9, 16.3, 11.5]),
             ],
@@ -94,7 +94,7 @@ mod tests {
             Standard::KittiLike,
             "paper-urban",
             [
-                ("E2-BKI", [61.7, 88.3, 5.4, 5.3]),
+                ("E2-BKI", [63.9, 88.8, 4.6, 3.8]),
                 ("E2-BKI, paper's settings", [59.6, 86.5, 6.9, 3.9]),
                 ("S-BKI", [55.2, 80.2, 13.6, 10.9]),
             ],
