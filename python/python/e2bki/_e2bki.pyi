@@ -231,7 +231,7 @@ class Config:
         """How far the kernel reaches across a surface, with `reach` = `surface`. Unit: m."""
     @property
     def reach_growth(self) -> float:
-        """How much farther the kernel reaches for every 10 m of range, up to 50 m: beams spread."""
+        """How much farther the kernel reaches for every 10 m of range, up to 50 m: beams spread. With `growth` = `everywhere` or `reach` = `uniform` 0.1 to 0.25 is enough."""
     @property
     def growth(self) -> Literal["planes", "everywhere"]:
         """Where the reach grows with range, with `reach` = `surface`."""
