@@ -95,6 +95,7 @@ impl ClassCalibration {
         order.sort_by_key(|class| std::cmp::Reverse(asked[*class]));
         let mut reach = config.clone();
         for change in [times_reach, times_weight] {
+            // Before the last of them: reach alone.
             reach = learned.clone();
             for class in &order {
                 for factor in STEPS {
