@@ -8,10 +8,10 @@ import e2bki
 
 @pytest.fixture(scope="module")
 def field():
-    """Ten by ten metres of road with a wall across it that leaves a gap at one end and stands beyond the road at the other."""
+    """Ten by ten metres of road with a wall across it that leaves a gap at one end: at the other it ends with the road."""
     x, y = np.meshgrid(np.arange(2.0, 12.0, 0.1), np.arange(-5.0, 5.0, 0.1))
     ground = np.stack([x.ravel(), y.ravel(), np.full(x.size, -1.0)], axis=1)
-    y, z = np.meshgrid(np.arange(-6.0, 2.0, 0.05), np.arange(-1.0, 0.5, 0.05))
+    y, z = np.meshgrid(np.arange(-5.0, 2.0, 0.05), np.arange(-1.0, 0.5, 0.05))
     wall = np.stack([np.full(y.size, 7.0), y.ravel(), z.ravel()], axis=1)
     m = e2bki.Map(e2bki.Classes(["road", "wall"], costs={"road": 0, "wall": 100}))
     for part, label in ((ground, 0), (wall, 1)):

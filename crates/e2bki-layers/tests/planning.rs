@@ -115,13 +115,33 @@ mod tests {
     }
 
     #[test]
+    fn the_robot_does_not_stand_half_beyond_what_was_seen_and_holes_do_not_stop_it() {
+        let robot = Robot { width: 4.0, ..small() };
+        // Known ground up to the sixth row, with and without holes.
+        let edge = |hole: bool| {
+            let mut costs = vec![Some(0.0); SIDE * SIDE];
+            for (cell, cost) in costs.iter_mut().enumerate() {
+                let (x, y) = (cell % SIDE, cell / SIDE);
+                *cost = (y <= 6 && !(hole && x % 3 == 1 && y % 3 == 1)).then_some(0.0);
+            }
+            layers(&costs, robot.clone())
+        };
+        for hole in [false, true] {
+            let layers = edge(hole);
+            let open = |y: f64| Planner::of(&layers).plan([3.5, y], [9.5, y]);
+            assert!(open(3.5).is_ok(), "{hole}");
+            assert!(open(6.5).err().unwrap().to_string().contains("too little is known"), "{hole}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_planned_is_said() {
         let mut costs = vec![Some(0.0); SIDE * SIDE];
         (costs[0], costs[1]) = (Some(1.0), None);
         let grid = layers(&costs, small());
         let message = |from, to| plan(&grid, from, to).err().unwrap().to_string();
         assert!(message([0.5, 0.5], [5.5, 5.5]).contains("the start 0.5,0.5 is in or too near to an obstacle"));
-        assert!(message([5.5, 5.5], [1.5, 0.5]).contains("nothing is known"));
+        assert!(message([5.5, 5.5], [1.5, 0.5]).contains("too little is known"));
         assert!(
             message([5.5, 5.5], [99.0, 0.5]).contains("outside of the grid, which spans from 0.0,0.0 to 14.0,14.0")
         );

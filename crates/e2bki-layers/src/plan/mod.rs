@@ -19,7 +19,7 @@ pub fn plan(layers: &Layers, from: [f64; 2], to: [f64; 2]) -> Result<Way> {
 /// Finds ways on layers.
 ///
 /// A metre costs 1 + `cost_weight` · c, with c of the cell's cost and of the risk that the robot's width meets an obstacle
-/// there. Cells whose risk is above `max_risk` are not entered.
+/// there. Cells whose risk is above `max_risk` are not entered, nor those where more than a quarter of the ground under it is unknown.
 pub struct Planner<'a> {
     layers: &'a Layers,
     robot: Robot,
@@ -72,7 +72,7 @@ impl<'a> Planner<'a> {
         match self.space.why_blocked(cell) {
             None => Ok(cell),
             Some(Why::Unknown) => Err(Error::Refused(format!(
-                "{name} {x},{y} is a place of which nothing is known; lower `unknown_cost` of the robot to drive there all the same"
+                "{name} {x},{y} is a place of which too little is known within the width of the robot; lower `unknown_cost` of the robot to drive there all the same"
             ))),
             Some(Why::Risk(risk)) => Err(Error::Refused(format!(
                 "{name} {x},{y} is in or too near to an obstacle: the risk is {risk:.2}, `max_risk` of the robot {}",

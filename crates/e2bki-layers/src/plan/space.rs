@@ -6,6 +6,10 @@ use rayon::prelude::*;
 use crate::layers::Layers;
 use crate::robot::Robot;
 
+/// The most of the ground under the robot that may be unknown: holes between beams do not stop it, but it does not stand with a
+/// half of itself beyond the edge of what was seen.
+const MOST_UNKNOWN: f64 = 0.25;
+
 /// Why a cell cannot be entered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Why {
@@ -25,38 +29,57 @@ pub(super) struct Space {
     max_risk: f32,
 }
 
+/// The cells within the robot's width of a cell.
+struct Disc {
+    size: [i64; 2],
+    /// How far the row so many cells away reaches to each side.
+    halves: Vec<i64>,
+}
+
+impl Disc {
+    fn of(layers: &Layers, robot: &Robot) -> Self {
+        let grid = layers.grid();
+        let reach = robot.radius() / grid.resolution;
+        let half = |dy: i64| (reach * reach - (dy * dy) as f64).max(0.0).sqrt().floor() as i64;
+        Self { size: grid.size.map(|n| n as i64), halves: (0..=reach.floor() as i64).map(half).collect() }
+    }
+
+    /// Rows of it, those parts that are in the grid.
+    fn around(&self, cell: usize) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+        let [width, height] = self.size;
+        let (x, y, rows) = (cell as i64 % width, cell as i64 / width, self.halves.len() as i64 - 1);
+        ((-rows).max(-y)..=rows.min(height - 1 - y)).map(move |dy| {
+            let across = self.halves[dy.unsigned_abs() as usize];
+            let start = (y + dy) * width;
+            (start + (x - across).max(0)) as usize..(start + (x + across).min(width - 1) + 1) as usize
+        })
+    }
+}
+
 impl Space {
     pub(super) fn of(layers: &Layers, robot: &Robot) -> Self {
         let grid = layers.grid();
-        let [width, height] = grid.size;
-        // A disc, as offsets by row: from where to where the row is in it.
-        let reach = robot.radius() / grid.resolution;
-        let rows = reach.floor() as i64;
-        let half = |dy: i64| (reach * reach - (dy * dy) as f64).max(0.0).sqrt().floor() as i64;
+        let disc = Disc::of(layers, robot);
         let lethal: Vec<f32> =
             layers.cells().iter().map(|cell| if cell.lethal > 0.0 { cell.lethal } else { 0.0 }).collect();
-        let risk: Vec<f32> = (0..grid.len())
-            .into_par_iter()
-            .with_min_len(4096)
-            .map(|cell| {
-                let (x, y) = ((cell % width) as i64, (cell / width) as i64);
-                let mut most = 0.0_f32;
-                for dy in (-rows).max(-y)..=rows.min(height as i64 - 1 - y) {
-                    let across = half(dy);
-                    let start = (y + dy) * width as i64;
-                    let from = (start + (x - across).max(0)) as usize;
-                    let to = (start + (x + across).min(width as i64 - 1)) as usize;
-                    most = lethal[from..=to].iter().copied().fold(most, f32::max);
-                }
-                most
-            })
-            .collect();
+        let cells = || (0..grid.len()).into_par_iter().with_min_len(4096);
+        let most = |cell| disc.around(cell).flat_map(|row| &lethal[row]).copied().fold(0.0, f32::max);
+        let risk: Vec<f32> = cells().map(most).collect();
         let unknown_cost = f32::from(robot.unknown_cost) / 100.0;
         let unknown: Vec<bool> = layers
             .cells()
             .iter()
             .map(|cell| cell.state == State::Unknown && robot.unknown_cost >= e2bki::LETHAL_COST)
             .collect();
+        let too_little = |cell| {
+            let (mut all, mut missing) = (0, 0);
+            for row in disc.around(cell) {
+                all += row.len();
+                missing += unknown[row].iter().filter(|unknown| **unknown).count();
+            }
+            unknown[cell] || missing as f64 > MOST_UNKNOWN * all as f64
+        };
+        let unknown: Vec<bool> = cells().map(too_little).collect();
         let cost = |(cell, risk): (&crate::Cell, &f32)| {
             let own = if cell.state == State::Unknown { unknown_cost } else { cell.risk_cost };
             1.0 - (1.0 - own) * (1.0 - risk)
