@@ -153,10 +153,21 @@ impl Tiles {
 
     /// A tile and those around it.
     pub(crate) fn around(&self, tile: usize) -> impl Iterator<Item = usize> + use<> {
+        self.within(tile, 1)
+    }
+
+    /// The tiles at most so many columns and rows away from one.
+    pub(crate) fn within(&self, tile: usize, away: usize) -> impl Iterator<Item = usize> + use<> {
         let [width, height] = self.size;
         let (column, row) = (tile % width, tile / width);
-        (row.saturating_sub(1)..(row + 2).min(height))
-            .flat_map(move |y| (column.saturating_sub(1)..(column + 2).min(width)).map(move |x| y * width + x))
+        (row.saturating_sub(away)..(row + away + 1).min(height)).flat_map(move |y| {
+            (column.saturating_sub(away)..(column + away + 1).min(width)).map(move |x| y * width + x)
+        })
+    }
+
+    /// Side of a tile, whole metres.
+    pub(crate) fn side(&self) -> i32 {
+        self.side
     }
 
     /// Pieces that may reach into a tile.
@@ -171,6 +182,13 @@ impl Tiles {
         let at = [tile % self.size[0], tile / self.size[0]];
         let low: [f64; 2] = std::array::from_fn(|i| f64::from((self.low[i] + at[i] as i32) * self.side));
         [low, low.map(|v| v + f64::from(self.side))]
+    }
+
+    /// How far a place is from a tile, metres.
+    pub(crate) fn distance(&self, tile: usize, place: [f64; 2]) -> f64 {
+        let [low, high] = self.bounds(tile);
+        let off: [f64; 2] = std::array::from_fn(|i| (low[i] - place[i]).max(place[i] - high[i]).max(0.0));
+        off[0].hypot(off[1])
     }
 
     /// Columns and rows of the cells whose centres are in a tile.

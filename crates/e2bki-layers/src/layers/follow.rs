@@ -15,8 +15,7 @@ impl Layers {
         self.refresh_some(map, &Effort::ALL)
     }
 
-    /// The same in bounded time: ground and obstacles are brought up to date everywhere, classes as far as the effort goes. What
-    /// waits is said ([`Refreshed::waiting`], [`Self::is_waiting`]), and [`Self::refresh`] leaves nothing waiting.
+    /// The same in bounded time: ground, obstacles and classes are brought up to date as far as the effort goes. What waits is said ([`Refreshed::waiting`], [`Self::is_waiting`]), and [`Self::refresh`] leaves nothing waiting.
     pub fn refresh_some(&mut self, map: &Mapper, effort: &Effort) -> Result<Refreshed> {
         surfel::check(map.classes(), &self.settings.costs)?;
         let since = self.moment.as_ref().filter(|moment| map.has_been_at(moment));
@@ -30,7 +29,7 @@ impl Layers {
                 self.compute_all(&asked)?
             }
             Some(changes) => {
-                let (touched, views) = (self.take_surfaces(map, &changes), self.views_of(&changes));
+                let (touched, views) = (self.take_surfaces(map, &changes, effort), self.views_of(&changes));
                 self.compute(&touched, &views, &asked, effort)?
             }
         };
@@ -43,11 +42,11 @@ impl Layers {
         Ok(refreshed)
     }
 
-    /// Takes over the surfaces of changed cubic metres; returns the cells that these cover or covered, of those that are others
-    /// than before.
-    fn take_surfaces(&mut self, map: &Mapper, changes: &Changes) -> Marks {
-        let blocks: Vec<([i32; 3], usize)> =
-            changes.primitive_blocks().filter_map(|block| Some((block, self.tiles.of_block(block)?))).collect();
+    /// Takes over the surfaces of changed cubic metres, as far as the effort goes; returns the cells that these cover or covered,
+    /// of those that are others than before.
+    fn take_surfaces(&mut self, map: &Mapper, changes: &Changes, effort: &Effort) -> Marks {
+        self.stale.begin(changes.primitive_blocks().filter_map(|block| Some((block, self.tiles.of_block(block)?))));
+        let blocks = self.stale.take(&self.tiles, effort);
         let of_block = |(block, tile): &([i32; 3], usize)| {
             let there = surfel::of_block(map, *block, &self.settings);
             let before = self.tiles.surfels_of(*tile, *block);

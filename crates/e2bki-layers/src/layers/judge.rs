@@ -29,8 +29,17 @@ impl Layers {
             self.believe(part, &(asked.query)(&places)?, asked.calibrated, &mut changed);
         }
         let cells = bare + self.cost(&changed, asked);
-        let (waiting, oldest) = self.waiting.left();
+        let (waiting, oldest) = self.left();
         Ok(Refreshed { cells, asked: taken.len(), waiting, oldest, everything: false })
+    }
+
+    /// How many cells wait, for their class or for the surfaces around them, and for how many refreshes the first of them have.
+    fn left(&mut self) -> (usize, u32) {
+        let (classes, oldest) = self.waiting.left();
+        let felt = self.stale.felt(&self.tiles);
+        let tiles = felt.iter().enumerate().filter(|(_, felt)| **felt).map(|(tile, _)| self.tiles.cells(tile));
+        let more: usize = tiles.map(|patch| patch.iter().filter(|cell| !self.waiting.has(*cell)).count()).sum();
+        (classes + more, oldest.max(self.stale.oldest()))
     }
 
     /// Has cells wait to be asked about; clears those that have lost their ground, and returns how many.

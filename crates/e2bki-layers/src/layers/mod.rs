@@ -4,6 +4,7 @@ mod follow;
 mod judge;
 mod marks;
 mod settings;
+mod stale;
 mod standing;
 mod surface;
 mod waiting;
@@ -19,6 +20,7 @@ use crate::ground::{Floor, RowSums};
 use crate::surfel;
 use crate::tiles::Tiles;
 use marks::Marks;
+use stale::Stale;
 use waiting::Waiting;
 
 /// Layers of a grid: a [`Cell`] and the probabilities of the classes for every cell, rows from south to north.
@@ -39,6 +41,8 @@ pub struct Layers {
     /// Heights of the cells, once more: for steps, which look at the cells around.
     heights: Vec<f32>,
     rows: Vec<RowSums>,
+    /// Surfaces that are out of date.
+    stale: Stale,
     /// Cells whose class may be out of date.
     waiting: Waiting,
     /// The first second of the map.
@@ -107,6 +111,7 @@ impl Layers {
             ground: vec![f32::NAN; grid.len()],
             heights: vec![f32::NAN; grid.len()],
             rows: vec![RowSums::default(); grid.len()],
+            stale: Stale::none(&tiles),
             waiting: Waiting::none(&grid),
             begin: None,
             moment: None,
@@ -116,6 +121,7 @@ impl Layers {
     }
 
     fn compute_all(&mut self, asked: &Asked<'_>) -> Result<Refreshed> {
+        self.stale = Stale::none(&self.tiles);
         let views = vec![EVERYWHERE; self.tiles.len()];
         let done = self.compute(&Marks::all(&self.grid), &views, asked, &Effort::ALL)?;
         Ok(Refreshed { everything: true, ..done })
@@ -146,9 +152,10 @@ impl Layers {
         self.moment.as_ref().map(Moment::number)
     }
 
-    /// Whether the class of a cell may be that of an earlier state of the map; see [`Effort`].
+    /// Whether a cell may be as an earlier state of the map has it; see [`Effort`].
     pub fn is_waiting(&self, cell: usize) -> bool {
-        self.waiting.has(cell)
+        let tile = self.tiles.of_cell(cell % self.grid.size[0], cell / self.grid.size[0]);
+        self.waiting.has(cell) || self.stale.is_felt(&self.tiles, tile)
     }
 
     /// Where the cells are.

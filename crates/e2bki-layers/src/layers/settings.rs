@@ -21,13 +21,14 @@ impl Settings {
     }
 }
 
-/// How many cells a refresh asks the map about, of those whose class may be another than before. Ground, obstacles and what
-/// follows from them are always up to date; a class that was not asked for is that of an earlier state of the map, or none.
+/// How much of what changed a refresh brings up to date: ground, obstacles, classes and what follows from them. The rest is as an
+/// earlier state of the map has it, or unknown, until its turn comes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
-    /// A place and a distance, metres: all cells within it are asked about.
+    /// A place and a distance, metres: all cells within it are up to date.
     pub near: Option<([f64; 2], f64)>,
-    /// Cells elsewhere that are asked about: first those that never were, then those that wait longest.
+    /// Cells elsewhere: squares of a metre whose surfaces changed, those that wait longest first; and as many cells whose class is
+    /// asked of the map, first those that never were and then those that wait longest.
     pub elsewhere: usize,
 }
 
@@ -43,7 +44,7 @@ pub struct Refreshed {
     pub cells: usize,
     /// Cells whose class was asked of the map.
     pub asked: usize,
-    /// Cells that wait to be asked about: their class may be out of date.
+    /// Cells that wait: they may be out of date.
     pub waiting: usize,
     /// Refreshes since when the one that waits longest does; 0 if none waits.
     pub oldest: u32,
