@@ -18,8 +18,12 @@ pub(crate) fn empty() -> Mapper {
 pub(crate) fn add(map: &mut Mapper, place: u8) {
     let corner = [f64::from(place % 4) * 24.0, f64::from(place / 4) * 24.0, 0.0];
     let world_from_sensor = Pose::from_translation(corner).unwrap_or_else(|e| panic!("{e}"));
-    let frame =
-        Frame { points: &[[2.0, 0.1, 0.3], [3.5, 0.4, 0.2]], semantics: Semantics::Labels(&[0, 1]), world_from_sensor };
+    let frame = Frame {
+        points: &[[2.0, 0.1, 0.3], [3.5, 0.4, 0.2]],
+        semantics: Semantics::Labels(&[0, 1]),
+        world_from_sensor,
+        scan: None,
+    };
     map.insert(&frame).unwrap_or_else(|e| panic!("{e}"));
 }
 
@@ -27,7 +31,8 @@ fn small() -> Mapper {
     let mut map = empty();
     let points: Vec<[f32; 3]> = (0..40).map(|i| [2.0 + 1.6 * (i % 20) as f32, 0.1, 0.02 * i as f32]).collect();
     let labels: Vec<u32> = (0..40).map(|i| i / 20).collect();
-    let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor: Pose::IDENTITY };
+    let frame =
+        Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor: Pose::IDENTITY, scan: None };
     map.insert(&frame).unwrap_or_else(|e| panic!("{e}"));
     map
 }
@@ -47,7 +52,7 @@ pub(crate) fn add_alike(map: &mut Mapper) {
     let points: Vec<[f32; 3]> = (0..256).flat_map(|cube| (0..64).map(move |i| corner(cube, i % 8))).collect();
     let semantics = Semantics::Labels(&vec![1; points.len()]);
     let world_from_sensor = Pose::from_translation([100.0, 0.0, 0.0]).unwrap_or_else(|e| panic!("{e}"));
-    map.insert(&Frame { points: &points, semantics, world_from_sensor }).unwrap_or_else(|e| panic!("{e}"));
+    map.insert(&Frame { points: &points, semantics, world_from_sensor, scan: None }).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// A saved map of one submap, and the file of what that added.

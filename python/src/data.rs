@@ -242,7 +242,14 @@ fn of_loaded(frame: LoadedFrame) -> PyFrame {
         counts: Some(frame.counts),
         ..About::default()
     };
-    PyFrame { points: frame.points, said, pose: frame.world_from_sensor, truth: frame.ground_truth, about }
+    PyFrame {
+        points: frame.points,
+        said,
+        pose: frame.world_from_sensor,
+        truth: frame.ground_truth,
+        scan: frame.scan,
+        about,
+    }
 }
 
 /// class_tables() -> list[str]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use e2bki::{Frame, LogitKind, Pose, Semantics};
-use e2bki_data::ReadCounts;
+use e2bki_data::{ReadCounts, WholeScan};
 use e2bki_eval::LabelledFrame;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -27,7 +27,7 @@ pub(crate) enum Said {
 /// Forms in which a scan may say what its points are.
 const FORMS: [&str; 5] = ["probabilities", "evidence", "dirichlet", "logits", "labels"];
 /// What may stand beside them.
-const BESIDE: [&str; 3] = ["uncertainty", "logit_kind", "world_from_sensor"];
+const BESIDE: [&str; 5] = ["uncertainty", "logit_kind", "world_from_sensor", "scan", "rings"];
 
 /// Keyword arguments that say what points are and where the sensor was. `None` counts as not given.
 pub(crate) struct Arguments<'py>(BTreeMap<String, Bound<'py, PyAny>>);
@@ -59,7 +59,21 @@ impl<'py> Arguments<'py> {
         let said = self.said(points.len(), classes)?;
         let truth = self.get("truth").map(|truth| arrays::labels(truth, "truth", Some(points.len()))).transpose()?;
         let pose = arrays::pose(self.get("world_from_sensor"), "world_from_sensor")?;
-        Ok(PyFrame { points, said, pose, truth, about: About::default() })
+        let scan = self.scan(&points)?;
+        Ok(PyFrame { points, said, pose, truth, scan, about: About::default() })
+    }
+
+    /// The scan that points are from, if it is said.
+    fn scan(&self, points: &[[f32; 3]]) -> Result<Option<WholeScan>> {
+        let whole = self.get("scan").map(|scan| arrays::rows_f32::<3>(scan, "scan")).transpose()?;
+        let count = whole.as_ref().map_or(points.len(), Vec::len);
+        let rings = self.get("rings").map(|rings| arrays::labels(rings, "rings", Some(count))).transpose()?;
+        // Beyond what a beam's number can be: refused by its number when the scan is looked at.
+        let rings = rings.map(|rings| rings.into_iter().map(|ring| ring.min(u16::MAX.into()) as u16).collect());
+        Ok(match (whole, rings) {
+            (None, None) => None,
+            (whole, rings) => Some(WholeScan { points: whole.unwrap_or_else(|| points.to_vec()), rings }),
+        })
     }
 
     /// Reads the one form that is given, for so many points and, where known, classes.
@@ -170,7 +184,7 @@ pub(crate) struct About {
 /// A scan: points, what is known of their classes, and where the sensor was.
 ///
 /// Frame(points, *, probabilities=None, uncertainty=None, evidence=None, dirichlet=None, logits=None,
-///       logit_kind=None, labels=None, truth=None, world_from_sensor=None)
+///       logit_kind=None, labels=None, truth=None, world_from_sensor=None, scan=None, rings=None)
 ///
 /// The arguments are those of `Map.insert`; truth: (N,) whole numbers, −1 where the true class is not known.
 /// Datasets and simulated drives give frames too. Arrays are copies.
@@ -180,12 +194,14 @@ pub(crate) struct PyFrame {
     pub(crate) said: Said,
     pub(crate) pose: Pose,
     pub(crate) truth: Option<Vec<u32>>,
+    pub(crate) scan: Option<WholeScan>,
     pub(crate) about: About,
 }
 
 impl PyFrame {
     pub(crate) fn borrow(&self) -> Frame<'_> {
-        Frame { points: &self.points, semantics: self.said.borrow(), world_from_sensor: self.pose }
+        let scan = self.scan.as_ref().map(WholeScan::borrow);
+        Frame { points: &self.points, semantics: self.said.borrow(), world_from_sensor: self.pose, scan }
     }
 
     /// For the protocol; an error if the truth is not known.

@@ -124,7 +124,7 @@ impl PyMap {
     }
 
     /// insert(points, *, probabilities=None, uncertainty=None, evidence=None, dirichlet=None, logits=None,
-    ///        logit_kind=None, labels=None, world_from_sensor=None, time=None) -> FrameReport
+    ///        logit_kind=None, labels=None, world_from_sensor=None, scan=None, rings=None, time=None) -> FrameReport
     /// insert(frame, *, time=None) -> FrameReport
     ///
     /// Adds a scan. On an exception the map is unchanged, but for a KeyboardInterrupt that comes while the map is being
@@ -136,6 +136,8 @@ impl PyMap {
     /// logits: (N, C), of an ordinary network, or of an evidential one with logit_kind="evidential";
     /// labels: (N,) whole numbers, what is none of the classes is unlabelled.
     /// world_from_sensor: (4, 4) rigid motion, metres; where the sensor was.
+    /// scan: (M, 3), all returns of the scan, where `points` are only some of it (as in a camera's view): for free space.
+    /// rings: (M,) whole numbers, which beam each return of the scan is from, or of the points where no scan is given.
     /// time: seconds, when it was (`Beliefs.last_seen`).
     #[pyo3(signature = (points, *, time=None, **semantics))]
     fn insert<'py>(

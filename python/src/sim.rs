@@ -71,7 +71,7 @@ fn simulate_frame(drive: &Drive, index: usize, network: Option<f64>) -> Result<P
         ..About::default()
     };
     let pose = Pose::from_matrix(frame.world_from_sensor)?;
-    Ok(PyFrame { points: frame.points, said, pose, truth: Some(truth), about })
+    Ok(PyFrame { points: frame.points, said, pose, truth: Some(truth), scan: None, about })
 }
 
 #[pymethods]

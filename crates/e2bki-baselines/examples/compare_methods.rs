@@ -42,6 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 points: &frame.points,
                 semantics: Semantics::Evidence(&evidence),
                 world_from_sensor: Pose::from_matrix(frame.world_from_sensor)?,
+                scan: None,
             };
             let start = Instant::now();
             map.insert(&frame)?;

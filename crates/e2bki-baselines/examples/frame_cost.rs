@@ -55,7 +55,7 @@ struct Scan {
 
 impl Scan {
     fn frame(&self, world_from_sensor: Pose) -> Frame<'_> {
-        Frame { points: &self.points, semantics: Semantics::Labels(&self.labels), world_from_sensor }
+        Frame { points: &self.points, semantics: Semantics::Labels(&self.labels), world_from_sensor, scan: None }
     }
 }
 
@@ -189,7 +189,12 @@ fn line(metres: usize, update: Update) -> Fallible<()> {
             evidence.extend((0..7).map(|c| if c == patch { 12.0 } else { 0.3 * rng.uniform() as f32 }));
         }
         let world_from_sensor = Pose::from_translation([metre as f64, 0.0, 1.5])?;
-        map.insert(&Frame { points: &points, semantics: Semantics::Evidence(&evidence), world_from_sensor })?;
+        map.insert(&Frame {
+            points: &points,
+            semantics: Semantics::Evidence(&evidence),
+            world_from_sensor,
+            scan: None,
+        })?;
     }
     let (bytes, per) = (map.byte_size(), |part: usize| part as f64 / map.len() as f64);
     println!(

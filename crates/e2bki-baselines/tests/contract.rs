@@ -61,7 +61,7 @@ fn bad_queries_are_unobserved_and_bad_frames_are_refused_or_counted() {
         assert!(map.query_voxels(&nowhere).unwrap().iter().all(|b| !b.observed()));
         assert!(map.query_bev(&[[f64::NAN, 0.0]]).unwrap().iter().all(|b| !b.observed()));
         assert!(map.query(&[]).unwrap().is_empty());
-        let frame = |points, semantics| Frame { points, semantics, world_from_sensor: Pose::IDENTITY };
+        let frame = |points, semantics| Frame { points, semantics, world_from_sensor: Pose::IDENTITY, scan: None };
         let none = map.insert(&frame(&[], Semantics::Labels(&[]))).unwrap();
         assert_eq!((none.received, none.voxels_updated), (0, 0));
         let wrong = map.insert(&frame(&[[1.0; 3]], Semantics::Labels(&[1, 2])));
@@ -85,6 +85,7 @@ fn bad_queries_are_unobserved_and_bad_frames_are_refused_or_counted() {
             points: &[[1.9e7, 0.0, 0.0]],
             semantics: Semantics::Labels(&[1]),
             world_from_sensor: Pose::IDENTITY,
+            scan: None,
         })
         .unwrap();
     assert_eq!((report.kept, report.dropped.too_far, report.voxels_updated), (0, 1, 0));

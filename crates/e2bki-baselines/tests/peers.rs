@@ -64,6 +64,7 @@ fn differences(
                 points: &points,
                 semantics: Semantics::Labels(&labels),
                 world_from_sensor: Pose::IDENTITY,
+                scan: None,
             })
             .unwrap();
         assert_eq!(report.kept, points.len());

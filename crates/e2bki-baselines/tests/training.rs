@@ -40,8 +40,12 @@ fn ground_gets_a_wide_kernel_and_poles_a_tall_one() {
     let samples: Vec<Sample> = (0..8)
         .map(|i| {
             let (points, evidence, truth) = scene(i);
-            let frame =
-                Frame { points: &points, semantics: Semantics::Evidence(&evidence), world_from_sensor: Pose::IDENTITY };
+            let frame = Frame {
+                points: &points,
+                semantics: Semantics::Evidence(&evidence),
+                world_from_sensor: Pose::IDENTITY,
+                scan: None,
+            };
             window.push(&frame, &truth).unwrap()
         })
         .collect();
@@ -64,7 +68,12 @@ fn ground_gets_a_wide_kernel_and_poles_a_tall_one() {
     assert_eq!(ConvKernels::from_toml(&text, &classes).unwrap(), outcome.kernels);
     let mut map = ConvBki::with_kernels(classes, &config, outcome.kernels).unwrap();
     let (points, evidence, truth) = scene(99);
-    let frame = Frame { points: &points, semantics: Semantics::Evidence(&evidence), world_from_sensor: Pose::IDENTITY };
+    let frame = Frame {
+        points: &points,
+        semantics: Semantics::Evidence(&evidence),
+        world_from_sensor: Pose::IDENTITY,
+        scan: None,
+    };
     map.insert(&frame).unwrap();
     let asked: Vec<[f64; 3]> = points.iter().map(|p| p.map(f64::from)).collect();
     let beliefs = map.query(&asked).unwrap();
@@ -88,8 +97,12 @@ fn a_simulated_drive_lowers_the_loss() {
             let truth: Vec<u32> =
                 frame.labels.iter().map(|l| if *l == VOID { u32::MAX } else { u32::from(*l) }).collect();
             let pose = Pose::from_matrix(frame.world_from_sensor).unwrap();
-            let frame =
-                Frame { points: &frame.points, semantics: Semantics::Evidence(&evidence), world_from_sensor: pose };
+            let frame = Frame {
+                points: &frame.points,
+                semantics: Semantics::Evidence(&evidence),
+                world_from_sensor: pose,
+                scan: None,
+            };
             window.push(&frame, &truth).unwrap()
         })
         .collect();
@@ -114,6 +127,7 @@ fn training_without_anything_to_learn_from_is_refused() {
         points: &[[1.0; 3], [f32::NAN; 3]],
         semantics: Semantics::Labels(&[0, 1]),
         world_from_sensor: Pose::IDENTITY,
+        scan: None,
     };
     assert!(window.push(&frame, &[0]).is_err());
     let unknown = window.push(&frame, &[9, 9]).unwrap();

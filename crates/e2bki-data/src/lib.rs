@@ -31,7 +31,7 @@ pub use alignment::alignment;
 pub use classes::{ClassTable, IdNames, Remap, VOID, id_names};
 pub use dataset::{
     Dataset, GroundTruth, ImageLook, ImageSemantics, LabelledImage, LoadedFrame, OpenOptions, OwnedSemantics,
-    ReadAhead, ReadCounts, SemanticsSource, Skipped, ValueKind, channel_meaning, read_ahead, returns_of,
+    ReadAhead, ReadCounts, SemanticsSource, Skipped, ValueKind, WholeScan, channel_meaning, read_ahead, returns_of,
 };
 pub use error::{Error, Flaw, Result};
 pub use item::{Item, Message, picture_in};

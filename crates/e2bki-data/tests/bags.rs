@@ -44,6 +44,20 @@ mod tests {
         compose::cloud(stamp, "lidar", &fields, 4, &data)
     }
 
+    /// Two points ahead and one behind.
+    const RINGED: [[f32; 3]; 3] = [[5.0, 1.0, 0.5], [6.0, -1.0, 0.0], [-4.0, 0.0, 0.0]];
+
+    /// These, with what is no return before them, from the beams 7, 3 and 9.
+    fn ringed(stamp: u64) -> Vec<u8> {
+        let fields = [("x", Number::F32), ("y", Number::F32), ("z", Number::F32), ("ring", Number::U16)];
+        let mut data = Vec::new();
+        for (p, ring) in [[f32::NAN; 3]].iter().chain(&RINGED).zip([1_u16, 7, 3, 9]) {
+            p.iter().for_each(|v| data.extend(v.to_le_bytes()));
+            data.extend(ring.to_le_bytes());
+        }
+        compose::cloud(stamp, "lidar", &fields, 4, &data)
+    }
+
     fn odometry(stamp: u64, pose: &Pose) -> Vec<u8> {
         let mut fields = Fields::default();
         fields.header(stamp, "odom").text("base_link");
@@ -219,7 +233,8 @@ mod tests {
         for k in 0..3 {
             let stamp = START + 100 * MS * k;
             drive.tf("/tf", transform(stamp, "odom", "lidar", at(0.0, [k as f64, 0.0, 0.0])));
-            drive.put("/points", schemas::POINT_CLOUD, stamp, &cloud(stamp, false, false));
+            let scan = if k == 2 { ringed(stamp) } else { cloud(stamp, false, false) };
+            drive.put("/points", schemas::POINT_CLOUD, stamp, &scan);
             drive.put("/front/camera_info", schemas::CAMERA_INFO, stamp, &compose::camera_info(stamp, &info));
             let grey = compose::image(stamp + 20 * MS, "camera", size, "mono8", &[90; 200]);
             drive.put("/front/image_raw", schemas::IMAGE, stamp, &grey);
@@ -248,6 +263,11 @@ mod tests {
         let frame = Dataset::open(path, &options("probabilities:/net/probabilities")).unwrap().load(2).unwrap();
         let OwnedSemantics::Probabilities(values) = &frame.semantics else { panic!("{:?}", frame.semantics) };
         assert!((values[1] - 0.7).abs() < 1e-6 && (values[5] - 0.75).abs() < 1e-6, "{values:?}");
+        // What is outside of the image has no class, and is a part of the scan all the same, with its beam.
+        let scan = frame.scan.as_ref().unwrap();
+        assert_eq!((frame.points.as_slice(), scan.points.as_slice()), (&RINGED[..2], &RINGED[..]));
+        assert_eq!(scan.rings.as_deref(), Some(&[7, 3, 9][..]));
+        assert_eq!(frame.frame().scan.unwrap().points, RINGED);
         let pictures = OpenOptions { pictures: true, ..options("none") };
         let frame = Dataset::open(path, &pictures).unwrap().load(0).unwrap();
         assert_eq!(frame.picture.unwrap().get_pixel(3, 3).0, [90; 3]);

@@ -37,7 +37,7 @@ impl LabelledFrame {
             Said::Logits(values, kind) => Semantics::Logits { values, kind: *kind },
             Said::Labels(labels) => Semantics::Labels(labels),
         };
-        Frame { points: &self.points, semantics, world_from_sensor: self.world_from_sensor }
+        Frame { points: &self.points, semantics, world_from_sensor: self.world_from_sensor, scan: None }
     }
 
     /// The frame with only those points whose numbers pass.

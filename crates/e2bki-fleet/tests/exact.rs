@@ -55,8 +55,12 @@ mod tests {
     fn parked(count: i64, run: u64, folder: &Path) -> std::path::PathBuf {
         let mut once = empty();
         let points: Vec<[f32; 3]> = (0..50).map(|i| [4.0 + 0.001 * i as f32, 0.1, 0.1]).collect();
-        let frame =
-            Frame { points: &points, semantics: Semantics::Labels(&[0; 50]), world_from_sensor: Pose::IDENTITY };
+        let frame = Frame {
+            points: &points,
+            semantics: Semantics::Labels(&[0; 50]),
+            world_from_sensor: Pose::IDENTITY,
+            scan: None,
+        };
         once.insert(&frame).unwrap();
         let times = |mut state: PrimitiveState| {
             state.sums.weight *= count as f64;

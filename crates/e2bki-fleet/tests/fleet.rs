@@ -108,6 +108,7 @@ mod tests {
                 points: &[[2.0, 0.0, 0.0]],
                 semantics: Semantics::Labels(&[0]),
                 world_from_sensor: Pose::IDENTITY,
+                scan: None,
             })
             .unwrap();
         let path = folder.path().join("foreign.e2bki");

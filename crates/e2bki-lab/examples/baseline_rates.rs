@@ -104,6 +104,7 @@ fn main() -> Result<(), AnyError> {
                         Semantics::Labels(&scan.labels)
                     },
                     world_from_sensor: Pose::from_translation([120.0 * i as f64, 0.0, 0.0])?,
+                    scan: None,
                 };
                 let start = Instant::now();
                 let report = map.insert(&frame)?;

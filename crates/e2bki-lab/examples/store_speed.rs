@@ -34,7 +34,12 @@ fn speed(primitives: usize) -> Outcome {
             let mut pose = frame.world_from_sensor;
             pose[1][3] += shift;
             let world_from_sensor = Pose::from_matrix(pose)?;
-            map.insert(&Frame { points: &frame.points, semantics: Semantics::Evidence(evidence), world_from_sensor })?;
+            map.insert(&Frame {
+                points: &frame.points,
+                semantics: Semantics::Evidence(evidence),
+                world_from_sensor,
+                scan: None,
+            })?;
         }
         shift += 300.0;
     }
@@ -94,7 +99,8 @@ fn budget(metres: f64, bytes: usize) -> Outcome {
         let world_from_sensor = Pose::from_matrix(frame.world_from_sensor)?;
         let place = world_from_sensor.translation();
         driven += last.replace(place).map_or(0.0, |l: [f64; 3]| (place[0] - l[0]).hypot(place[1] - l[1]));
-        let frame = Frame { points: &frame.points, semantics: Semantics::Evidence(&evidence), world_from_sensor };
+        let frame =
+            Frame { points: &frame.points, semantics: Semantics::Evidence(&evidence), world_from_sensor, scan: None };
         let start = Instant::now();
         rolling.insert(&frame)?;
         with += start.elapsed().as_secs_f64();

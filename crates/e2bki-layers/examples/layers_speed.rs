@@ -83,7 +83,12 @@ fn main() -> Result<()> {
         let frame = drive.frame(index);
         let evidence = errors.evidence(&frame);
         let pose = Pose::from_matrix(frame.world_from_sensor)?;
-        let input = Frame { points: &frame.points, semantics: Semantics::Evidence(&evidence), world_from_sensor: pose };
+        let input = Frame {
+            points: &frame.points,
+            semantics: Semantics::Evidence(&evidence),
+            world_from_sensor: pose,
+            scan: None,
+        };
         points += frame.points.len();
         insert.of(|| map.insert(&input))?;
         // Kernels and flags are derived when somebody looks: that is the map's work, not the layers'.

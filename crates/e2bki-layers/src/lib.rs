@@ -12,7 +12,7 @@
 //! let mut map = Mapper::new(classes, Config::default())?;
 //! let points: Vec<[f32; 3]> = (0..2500).map(|i| [0.1 * (i % 50) as f32 + 2.0, 0.1 * (i / 50) as f32, -1.0]).collect();
 //! let labels = vec![0; points.len()];
-//! map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor: Pose::IDENTITY })?;
+//! map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor: Pose::IDENTITY, scan: None })?;
 //!
 //! let robot = Robot::default();
 //! let costs = ClassCosts::of(map.classes(), &robot, UnknownClasses::Refuse)?;

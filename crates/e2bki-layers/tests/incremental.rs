@@ -18,7 +18,8 @@ mod tests {
     }
 
     fn insert(map: &mut Mapper, points: &[[f32; 3]], labels: &[u32]) {
-        let frame = Frame { points, semantics: Semantics::Labels(labels), world_from_sensor: Pose::IDENTITY };
+        let frame =
+            Frame { points, semantics: Semantics::Labels(labels), world_from_sensor: Pose::IDENTITY, scan: None };
         map.insert(&frame).unwrap();
     }
 
@@ -113,7 +114,8 @@ mod tests {
         }
         let labels: Vec<u32> = points.iter().map(|p| if p[2] > -1.45 { 2 } else { 0 }).collect();
         let world_from_sensor = Pose::from_translation([0.3 * index as f64, 0.1, 0.0]).unwrap();
-        map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor }).unwrap();
+        map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None })
+            .unwrap();
     }
 
     #[test]

@@ -182,7 +182,8 @@ mod tests {
         let points: Vec<[f32; 3]> = (0..1600).map(at).collect();
         let labels: Vec<u32> = (0..1600).map(|i| u32::from((i + k).is_multiple_of(7))).collect();
         let world_from_sensor = Pose::IDENTITY;
-        map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor }).unwrap();
+        map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None })
+            .unwrap();
     }
 
     /// What a subscriber makes of updates: the last word on every place.

@@ -65,7 +65,7 @@ mod tests {
         let seen: Vec<[f32; 3]> = (0..50).map(|i| [2.0 + 0.02 * i as f32, 0.1, 0.1]).collect();
         let labels = vec![1; 50];
         let semantics = Semantics::Labels(&labels);
-        map.insert(&Frame { points: &seen, semantics, world_from_sensor: Pose::IDENTITY }).unwrap();
+        map.insert(&Frame { points: &seen, semantics, world_from_sensor: Pose::IDENTITY, scan: None }).unwrap();
         let asked = [[1.5_f32, 0.1, 0.1], [f32::NAN, 0.0, 0.0], [90.0, 0.0, 0.0], [1.8, 0.1, 0.1]];
         let data: Vec<u8> = asked.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
         let fields = [("x", Number::F32), ("y", Number::F32), ("z", Number::F32)];

@@ -5,7 +5,7 @@ use e2bki_bag::messages::{Cloud, CloudFields};
 use e2bki_bag::wire::{Read, Wire};
 use e2bki_data::camera::{TimedMotion, shifted};
 use e2bki_data::parse::Grid;
-use e2bki_data::{ImageLook, OwnedSemantics, ReadCounts, Remap, returns_of};
+use e2bki_data::{ImageLook, OwnedSemantics, ReadCounts, Remap, WholeScan, returns_of};
 
 /// A cloud that waits for its pose.
 #[derive(Debug, Clone)]
@@ -25,6 +25,7 @@ pub struct Scan {
 #[derive(Debug, Clone)]
 pub struct Points {
     points: Vec<[f32; 3]>,
+    scan: Option<WholeScan>,
     semantics: OwnedSemantics,
     world_from_sensor: Pose,
     /// What was left out of the cloud.
@@ -67,13 +68,21 @@ impl Scan {
         }
     }
 
+    /// Which beams the returns at these places of the scan are from, where the cloud says so.
+    fn rings(&self, slots: &[u32]) -> Option<Vec<u16>> {
+        let rings = self.fields.rings.as_ref()?;
+        slots.iter().map(|slot| rings.get(*slot as usize).copied()).collect()
+    }
+
     /// The returns with the classes that the cloud has for them.
     pub fn points(self, world_from_sensor: Pose, motion: Option<&TimedMotion>, remap: &Remap) -> Points {
         let mut counts = ReadCounts::default();
         let (points, slots) = self.returns(motion, &mut counts);
+        let rings = self.rings(&slots);
+        let scan = rings.map(|rings| WholeScan { points: points.clone(), rings: Some(rings) });
         let ids = self.fields.labels.unwrap_or_default();
         let labels = slots.iter().map(|slot| ids.get(*slot as usize).map_or(e2bki_data::VOID, |id| remap.class(*id)));
-        Points { semantics: OwnedSemantics::Labels(labels.collect()), points, world_from_sensor, counts }
+        Points { semantics: OwnedSemantics::Labels(labels.collect()), points, scan, world_from_sensor, counts }
     }
 
     /// The returns that a camera sees, with what a network says of its picture there.
@@ -85,15 +94,21 @@ impl Scan {
         values: Grid,
     ) -> Points {
         let mut counts = ReadCounts::default();
-        let (points, _) = self.returns(motion, &mut counts);
-        let (points, semantics) = look.lift(values, &points, &mut counts);
-        Points { points, semantics, world_from_sensor, counts }
+        let (all, slots) = self.returns(motion, &mut counts);
+        let (points, semantics) = look.lift(values, &all, &mut counts);
+        let scan = Some(WholeScan { points: all, rings: self.rings(&slots) });
+        Points { points, scan, semantics, world_from_sensor, counts }
     }
 }
 
 impl Points {
     /// Lent to the mapper.
     pub fn frame(&self) -> Frame<'_> {
-        Frame { points: &self.points, semantics: self.semantics.borrow(), world_from_sensor: self.world_from_sensor }
+        Frame {
+            points: &self.points,
+            semantics: self.semantics.borrow(),
+            world_from_sensor: self.world_from_sensor,
+            scan: self.scan.as_ref().map(WholeScan::borrow),
+        }
     }
 }

@@ -27,7 +27,8 @@ mod tests {
         let points: Vec<[f32; 3]> = (0..300).map(at).collect();
         let labels: Vec<u32> = (0..300).map(|i| ((i / 90 + k + robot) % 3) as u32).collect();
         let world_from_sensor = Pose::from_translation([0.4 * k as f64 + 0.9 * robot as f64, 0.1, 0.0]).unwrap();
-        map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor }).unwrap();
+        map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None })
+            .unwrap();
     }
 
     struct Robot {

@@ -48,6 +48,7 @@ fn main() -> Result<()> {
             points: &frame.points,
             semantics: Semantics::Evidence(&evidence),
             world_from_sensor,
+            scan: None,
         };
         let timed = |map: &mut Mapper, total: &mut Duration| {
             let start = Instant::now();

@@ -80,7 +80,12 @@ mod tests {
                 }
             }
         }
-        let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor: Pose::IDENTITY };
+        let frame = Frame {
+            points: &points,
+            semantics: Semantics::Labels(&labels),
+            world_from_sensor: Pose::IDENTITY,
+            scan: None,
+        };
         map.insert(&frame).unwrap();
         map
     }

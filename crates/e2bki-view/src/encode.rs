@@ -224,7 +224,7 @@ mod tests {
             map.name_next_frame(number as u64, times.then_some(time));
             let world_from_sensor = e2bki::Pose::from_translation([x, 0.0, 0.1]).unwrap();
             let semantics = e2bki::Semantics::Labels(&labels);
-            map.insert(&e2bki::Frame { points: &points, semantics, world_from_sensor }).unwrap();
+            map.insert(&e2bki::Frame { points: &points, semantics, world_from_sensor, scan: None }).unwrap();
         }
         map
     }

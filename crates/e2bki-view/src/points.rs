@@ -192,7 +192,7 @@ mod tests {
         let mut all = RawPoints::default();
         for i in 0..450 {
             let world_from_sensor = Pose::from_translation([f64::from(i), 1e6, 0.0]).unwrap();
-            all.add(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor });
+            all.add(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None });
         }
         assert!(all.total <= OF_ALL && all.total > OF_ALL / 3, "{}", all.total);
         assert_eq!(all.frames(), 450);
@@ -206,7 +206,12 @@ mod tests {
     #[test]
     fn nonsense_is_left_out() {
         let points = [[f32::NAN, 0.0, 0.0], [0.0; 3], [1e30, 0.0, 0.0], [1.0, 2.0, 3.0]];
-        let frame = Frame { points: &points, semantics: Semantics::Labels(&[0; 4]), world_from_sensor: Pose::IDENTITY };
+        let frame = Frame {
+            points: &points,
+            semantics: Semantics::Labels(&[0; 4]),
+            world_from_sensor: Pose::IDENTITY,
+            scan: None,
+        };
         assert_eq!(sample(&frame, OF_FRAME), vec![([1.0, 2.0, 3.0], 0)]);
     }
 }

@@ -25,7 +25,13 @@ mod tests {
                 (0..1500).map(|i| [1.0 + value(i, 0) + (i % 7) as f32, value(i, 1) - 5.0, 0.2 * value(i, 2)]).collect();
             let labels: Vec<u32> = (0..1500).map(|i| i / 3 % 3).collect();
             let world_from_sensor = Pose::from_translation([f64::from(step) * 9.0 - 20.0, 1.5, 0.3]).unwrap();
-            map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor }).unwrap();
+            map.insert(&Frame {
+                points: &points,
+                semantics: Semantics::Labels(&labels),
+                world_from_sensor,
+                scan: None,
+            })
+            .unwrap();
         }
         map
     }

@@ -148,6 +148,7 @@ fn points_of_nonsense_do_not_mark_the_world() {
         points: &points,
         semantics: e2bki::Semantics::Labels(&labels),
         world_from_sensor: e2bki::Pose::IDENTITY,
+        scan: None,
     };
     map.insert(&frame).unwrap();
     publisher.frame(&map, &frame);
@@ -191,7 +192,7 @@ fn a_primitive_that_is_pruned_far_away_leaves_the_page() {
         let points: Vec<[f32; 3]> = points.iter().map(|p| std::array::from_fn(|i| p[i] + offset[i])).collect();
         let (labels, world_from_sensor) = (vec![label; 27], e2bki::Pose::from_translation(sensor).unwrap());
         let semantics = e2bki::Semantics::Labels(&labels);
-        let frame = e2bki::Frame { points: &points, semantics, world_from_sensor };
+        let frame = e2bki::Frame { points: &points, semantics, world_from_sensor, scan: None };
         map.insert(&frame).unwrap();
         publisher.frame(map, &frame);
     };

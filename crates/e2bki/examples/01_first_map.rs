@@ -28,6 +28,7 @@ fn main() -> Result<(), e2bki::Error> {
             points: &moved,
             semantics: Semantics::Evidence(&evidence),
             world_from_sensor: Pose::from_translation([x, 0.0, 1.0])?,
+            scan: None,
         })?;
         println!(
             "kept {} of {} points, {} primitives in the map, {:.1} ms",

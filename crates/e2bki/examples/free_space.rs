@@ -66,7 +66,8 @@ fn in_a_map(sensor: &str, scans: &[Vec<[f32; 3]>]) -> Result<()> {
         for (number, points) in scans.iter().enumerate() {
             let world_from_sensor = Pose::from_translation([0.75 * (number + round * scans.len()) as f64, 0.0, 0.0])?;
             let labels = vec![0; points.len()];
-            let report = map.insert(&Frame { points, semantics: Semantics::Labels(&labels), world_from_sensor })?;
+            let report =
+                map.insert(&Frame { points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None })?;
             if let Some(free) = report.free_space {
                 time += 1e3 * free.time.as_secs_f64();
                 frames += 1;

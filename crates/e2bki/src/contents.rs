@@ -78,7 +78,12 @@ mod tests {
         let mut most = 0;
         for i in 0..2500 {
             let world_from_sensor = Pose::from_translation([f64::from(i), 0.0, 0.0])?;
-            map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor })?;
+            map.insert(&Frame {
+                points: &points,
+                semantics: Semantics::Labels(&labels),
+                world_from_sensor,
+                scan: None,
+            })?;
             map.remove_outside([f64::from(i) - 5.0, -100.0, -100.0], [1e6, 100.0, 100.0]);
             most = most.max(map.contents.read(|contents| contents.set.blocks().len()));
         }

@@ -27,7 +27,8 @@ impl Mapper {
         }
         let margin = margin(config);
         let mut footprint = (low[0] <= high[0]).then(|| (low.map(|v| v - margin), high.map(|v| v + margin)));
-        if config.free_space.enabled && !frame.points.is_empty() {
+        let returns = frame.returns().points;
+        if config.free_space.enabled && !returns.is_empty() {
             // What was seen through may be gone; blocks of counters are taken as a whole. Returns count at any distance.
             let (mut low, mut high) = footprint.unwrap_or(([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]));
             let at = frame.world_from_sensor.translation();
@@ -36,7 +37,7 @@ impl Mapper {
                 low[i] = low[i].min(at[i] - reach);
                 high[i] = high[i].max(at[i] + reach);
             }
-            for point in frame.points {
+            for point in returns {
                 let world = frame.world_from_sensor.apply(point.map(f64::from));
                 if world.iter().all(|v| v.abs() <= WORLD_LIMIT_M) {
                     for i in 0..3 {

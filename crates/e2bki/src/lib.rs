@@ -53,7 +53,7 @@ pub use classes::{ClassSet, LETHAL_COST, MAX_CLASSES};
 pub use config::Config;
 pub use error::{Error, Result};
 pub use input::{
-    Dropped, EvidentialPoints, Frame, FrameReport, LogitKind, MAX_ODDS, MIN_ENTROPY_UNCERTAINTY, Semantics,
+    Dropped, EvidentialPoints, Frame, FrameReport, LogitKind, MAX_ODDS, MIN_ENTROPY_UNCERTAINTY, Scan, Semantics,
 };
 pub use keys::TILE_M;
 pub use map::Rank;

@@ -34,7 +34,7 @@ fn most_threads() -> usize {
 ///     points: &points,
 ///     semantics: Semantics::Labels(&labels),
 ///     world_from_sensor: Pose::IDENTITY,
-/// })?;
+///, scan: None })?;
 /// assert_eq!(report.received, report.kept + report.dropped.total());
 /// let beliefs = map.query(&[[2.5, 0.1, 0.1], [50.0, 0.0, 0.0]]);
 /// assert_eq!(beliefs.get(0).label(), Some(1));
@@ -105,7 +105,7 @@ impl Mapper {
     /// # let mut map = Mapper::new(ClassSet::from_names(["ground", "tree"])?, Config::default())?;
     /// # let points: Vec<[f32; 3]> = (0..100).map(|i| [2.0 + 0.01 * i as f32, 0.1, 0.1]).collect();
     /// # let labels = vec![1; 100];
-    /// # let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor: Pose::IDENTITY };
+    /// # let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor: Pose::IDENTITY, scan: None };
     /// # let drive = [frame, frame, frame];
     /// let mut prepared = map.prepare(&drive[0])?;
     /// for next in &drive[1..] {

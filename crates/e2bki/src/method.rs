@@ -108,6 +108,7 @@ mod tests {
             points: &points,
             semantics: Semantics::Labels(&labels),
             world_from_sensor: Pose::IDENTITY,
+            scan: None,
         })?;
         let map: &dyn SemanticMapper = &map;
         let voxels = map.voxels()?;

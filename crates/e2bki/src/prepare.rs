@@ -32,7 +32,7 @@ impl Prepared {
         let mut time = Timings::default();
         let pose = &frame.world_from_sensor;
         // Of all points, whatever becomes of them: see `free/`.
-        let looked = Looked::new(frame.points, pose, config);
+        let looked = Looked::new(&frame.returns(), pose, config);
 
         // 1. Check input: every value checked, every point an opinion.
         let checked = timed(&mut time.sanitise, || check_input(frame, classes, config))?;

@@ -309,7 +309,12 @@ mod tests {
                 .collect();
             let labels: Vec<u32> = (0..400).map(|i| ((i / 90 + frame) % 3) as u32).collect();
             let world_from_sensor = Pose::from_translation([0.4 * frame as f64, 0.0, 0.0])?;
-            map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor })?;
+            map.insert(&Frame {
+                points: &points,
+                semantics: Semantics::Labels(&labels),
+                world_from_sensor,
+                scan: None,
+            })?;
         }
         Ok(())
     }

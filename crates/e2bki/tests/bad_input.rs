@@ -9,7 +9,7 @@ use e2bki::{ClassSet, Config, Error, Frame, LogitKind, Mapper, Pose, Semantics};
 use proptest::prelude::*;
 
 fn frame<'a>(points: &'a [[f32; 3]], semantics: Semantics<'a>) -> Frame<'a> {
-    Frame { points, semantics, world_from_sensor: Pose::IDENTITY }
+    Frame { points, semantics, world_from_sensor: Pose::IDENTITY, scan: None }
 }
 
 #[test]

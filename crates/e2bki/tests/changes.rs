@@ -216,7 +216,8 @@ fn patch(map: &mut Mapper, sensor: [f64; 3], away: f32, label: u32) -> e2bki::Fr
     let points: Vec<[f32; 3]> = (0..100).map(|i| [away, 0.02 * (i % 10) as f32, 0.02 * (i / 10) as f32]).collect();
     let labels = vec![label; points.len()];
     let world_from_sensor = Pose::from_translation(sensor).unwrap();
-    map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor }).unwrap()
+    map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None })
+        .unwrap()
 }
 
 #[test]

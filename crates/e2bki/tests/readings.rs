@@ -17,7 +17,8 @@ mod tests {
         let mut row = [0.0; CLASSES];
         row[class] = evidence;
         let world_from_sensor = Pose::from_translation(from).unwrap();
-        map.insert(&Frame { points: &points, semantics: Semantics::Evidence(&row), world_from_sensor }).unwrap();
+        map.insert(&Frame { points: &points, semantics: Semantics::Evidence(&row), world_from_sensor, scan: None })
+            .unwrap();
     }
 
     /// The paper's settings with a fixed gate at u = 0.5.

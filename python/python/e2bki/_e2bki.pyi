@@ -347,6 +347,8 @@ class _Semantics(TypedDict, total=False):
     logit_kind: Literal["softmax", "evidential"] | None
     labels: ArrayLike | None
     world_from_sensor: ArrayLike | None
+    scan: ArrayLike | None
+    rings: ArrayLike | None
 
 class _Labelled(_Semantics, total=False):
     truth: ArrayLike | None
@@ -601,6 +603,8 @@ class Map:
         logits: (N, C), of an ordinary network, or of an evidential one with logit_kind="evidential";
         labels: (N,) whole numbers, what is none of the classes is unlabelled.
         world_from_sensor: (4, 4) rigid motion, metres; where the sensor was.
+        scan: (M, 3), all returns of the scan, where `points` are only some of it (as in a camera's view): for free space.
+        rings: (M,) whole numbers, which beam each return of the scan is from, or of the points where no scan is given.
         time: seconds, when it was (`Beliefs.last_seen`).
         """
     def query(self, points: ArrayLike) -> Beliefs:

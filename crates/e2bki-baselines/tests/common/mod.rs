@@ -40,7 +40,12 @@ impl Cloud {
     }
 
     pub fn frame(&self) -> Frame<'_> {
-        Frame { points: &self.points, semantics: Semantics::Evidence(&self.evidence), world_from_sensor: self.pose }
+        Frame {
+            points: &self.points,
+            semantics: Semantics::Evidence(&self.evidence),
+            world_from_sensor: self.pose,
+            scan: None,
+        }
     }
 
     /// The points as a rule sees them: world position, label, beliefs, uncertainty.

@@ -161,6 +161,7 @@ impl Simulated {
             world_from_sensor: Pose::from_matrix(frame.world_from_sensor)?,
             points: frame.points,
             slots: frame.slots,
+            scan: None,
             ground_truth: None,
             projected: None,
             image: None,

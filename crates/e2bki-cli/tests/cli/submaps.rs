@@ -236,7 +236,7 @@ fn submaps_of_other_classes_are_refused_by_every_command() {
         for x in [0.0, 5.0] {
             let world_from_sensor = e2bki::Pose::from_translation([x, 0.0, 0.0]).unwrap();
             let semantics = e2bki::Semantics::Labels(&[1; 600]);
-            map.insert(&e2bki::Frame { points: &points, semantics, world_from_sensor }).unwrap();
+            map.insert(&e2bki::Frame { points: &points, semantics, world_from_sensor, scan: None }).unwrap();
         }
         e2bki_store::save_with(&map, &[source.to_string()], path).unwrap();
     };

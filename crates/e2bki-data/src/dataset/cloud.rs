@@ -29,6 +29,8 @@ pub(crate) struct Cloud {
     pub(crate) labels: Option<Vec<u32>>,
     /// When each point was measured, seconds after the stamp.
     pub(crate) times: Option<Vec<f32>>,
+    /// Which beam each point is from.
+    pub(crate) rings: Option<Vec<u16>>,
 }
 
 pub(crate) fn read(item: &Item, form: &CloudForm, world_from_sensor: &Pose) -> Result<Cloud> {
@@ -37,7 +39,12 @@ pub(crate) fn read(item: &Item, form: &CloudForm, world_from_sensor: &Pose) -> R
         Item::Message(message) => {
             let data = message.read()?;
             let fields = message.cloud(&data)?.decode().map_err(|e| message.flaw(e))?;
-            return Ok(Cloud { points: fields.points, labels: fields.labels, times: fields.times });
+            return Ok(Cloud {
+                points: fields.points,
+                labels: fields.labels,
+                times: fields.times,
+                rings: fields.rings,
+            });
         }
     };
     let bytes = files::bytes(path)?;
@@ -46,7 +53,7 @@ pub(crate) fn read(item: &Item, form: &CloudForm, world_from_sensor: &Pose) -> R
         "bin" => {
             let points = parse::points(&bytes, form.bin_fields).map_err(flaw)?;
             if !form.world && form.scale == 1.0 {
-                return Ok(Cloud { points, labels: None, times: None });
+                return Ok(Cloud { points, labels: None, times: None, rings: None });
             }
             (points.into_iter().map(|p| p.map(f64::from)).collect(), None)
         }
@@ -62,7 +69,7 @@ pub(crate) fn read(item: &Item, form: &CloudForm, world_from_sensor: &Pose) -> R
         let zero = p == [0.0; 3];
         (if form.world && !zero { sensor_from_world.apply(p) } else { p }).map(|v| v as f32)
     };
-    Ok(Cloud { points: points.into_iter().map(place).collect(), labels, times: None })
+    Ok(Cloud { points: points.into_iter().map(place).collect(), labels, times: None, rings: None })
 }
 
 type Points = Vec<[f64; 3]>;

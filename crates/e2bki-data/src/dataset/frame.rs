@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use e2bki::{Frame, LogitKind, Pose, Semantics};
+use e2bki::{Frame, LogitKind, Pose, Scan, Semantics};
 
 use crate::camera::Projected;
 use crate::item::Item;
@@ -88,6 +88,22 @@ impl ReadCounts {
     }
 }
 
+/// All returns of a scan.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct WholeScan {
+    /// In sensor coordinates, metres.
+    pub points: Vec<[f32; 3]>,
+    /// Which beam each is from, where the data says so.
+    pub rings: Option<Vec<u16>>,
+}
+
+impl WholeScan {
+    /// Lent to the mapper.
+    pub fn borrow(&self) -> Scan<'_> {
+        Scan { points: &self.points, rings: self.rings.as_deref() }
+    }
+}
+
 /// A frame of a dataset.
 #[derive(Debug, Clone)]
 pub struct LoadedFrame {
@@ -103,6 +119,8 @@ pub struct LoadedFrame {
     pub points: Vec<[f32; 3]>,
     /// Place of each point in the file.
     pub slots: Vec<u32>,
+    /// The scan that the points are from, where they are not all of it or the data says which beams they are from.
+    pub scan: Option<WholeScan>,
     /// Semantics of each point.
     pub semantics: OwnedSemantics,
     /// Pose of the sensor.
@@ -124,7 +142,12 @@ pub struct LoadedFrame {
 impl LoadedFrame {
     /// Lent to the mapper.
     pub fn frame(&self) -> Frame<'_> {
-        Frame { points: &self.points, semantics: self.semantics.borrow(), world_from_sensor: self.world_from_sensor }
+        Frame {
+            points: &self.points,
+            semantics: self.semantics.borrow(),
+            world_from_sensor: self.world_from_sensor,
+            scan: self.scan.as_ref().map(WholeScan::borrow),
+        }
     }
 
     /// Points in world coordinates.

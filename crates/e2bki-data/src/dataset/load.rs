@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::cloud::{self, Cloud};
 use super::fold::Fold;
-use super::frame::{LoadedFrame, OwnedSemantics, ReadCounts};
+use super::frame::{LoadedFrame, OwnedSemantics, ReadCounts, WholeScan};
 use super::lift::{self, Meaning};
 use super::open::Dataset;
 use super::options::{ImageSemantics, ValueKind};
@@ -73,6 +73,7 @@ impl Dataset {
         let scan = cloud::read(&entry.cloud, &self.layout.cloud, &entry.pose)?;
         let mut counts = ReadCounts::default();
         let mut returns = self.returns(&scan, entry, &mut counts);
+        let whole = self.whole(&scan, &returns);
 
         // 2. Where the points are in the image.
         if self.needs_camera() {
@@ -96,6 +97,7 @@ impl Dataset {
             id: entry.id,
             stamp_ns: entry.stamp_ns,
             name: entry.name.to_string_lossy().into_owned(),
+            scan: whole.filter(|whole| whole.rings.is_some() || whole.points.len() != returns.points.len()),
             points: returns.points,
             slots: returns.slots,
             semantics,
@@ -113,6 +115,14 @@ impl Dataset {
         let undo = self.undo(scan, entry);
         let (points, slots) = returns_of(&scan.points, counts, |slot, point| undo.apply(slot, point));
         Returns { points, slots, projected: None }
+    }
+
+    /// All of the scan, if it says which beams its returns are from or some of them may be left out.
+    fn whole(&self, scan: &Cloud, returns: &Returns) -> Option<WholeScan> {
+        let some = self.needs_camera() || matches!(self.semantics, Source::Values(..) | Source::Images(..));
+        let ring = |rings: &Vec<u16>| returns.slots.iter().map(|slot| rings[*slot as usize]).collect();
+        let rings: Option<Vec<u16>> = scan.rings.as_ref().map(ring);
+        (some || rings.is_some()).then(|| WholeScan { points: returns.points.clone(), rings })
     }
 
     /// How the motion during the scan is undone.

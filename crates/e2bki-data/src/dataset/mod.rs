@@ -12,7 +12,7 @@ mod per_frame;
 mod read_ahead;
 mod source;
 
-pub use frame::{LoadedFrame, OwnedSemantics, ReadCounts};
+pub use frame::{LoadedFrame, OwnedSemantics, ReadCounts, WholeScan};
 pub use image_labels::LabelledImage;
 pub use lift::ImageLook;
 pub use load::returns_of;

@@ -34,7 +34,7 @@ pub(crate) fn scan(run: u64, frame: u64) -> (Vec<[f32; 3]>, Vec<u32>, Pose) {
 pub(crate) fn drive(run: u64, mut insert: impl FnMut(&Frame<'_>)) {
     for frame in 0..4_u64 {
         let (points, labels, world_from_sensor) = scan(run, frame);
-        insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor });
+        insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None });
     }
 }
 
@@ -64,7 +64,8 @@ pub(crate) fn look(map: &mut Mapper, run: u64) {
         }
         let at = [run as f64 * 17.0 + 0.5 * f64::from(step), 3.0, 1.5];
         let world_from_sensor = Pose::from_translation(at).unwrap();
-        map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor }).unwrap();
+        map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None })
+            .unwrap();
     }
 }
 

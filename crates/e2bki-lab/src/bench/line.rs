@@ -70,7 +70,12 @@ fn insert(map: &mut Mapper, metre: usize) -> Result<f64> {
     let (points, evidence) = strip(metre as u64);
     let pose = pose(metre)?;
     let start = Instant::now();
-    map.insert(&Frame { points: &points, semantics: Semantics::Evidence(&evidence), world_from_sensor: pose })?;
+    map.insert(&Frame {
+        points: &points,
+        semantics: Semantics::Evidence(&evidence),
+        world_from_sensor: pose,
+        scan: None,
+    })?;
     Ok(start.elapsed().as_secs_f64() * 1e3)
 }
 

@@ -62,7 +62,12 @@ fn drive(config: Config, frames: usize) -> Result<Mapper> {
     for metre in 0..frames {
         let (points, evidence) = line::strip(metre as u64);
         let world_from_sensor = line::pose(metre)?;
-        map.insert(&Frame { points: &points, semantics: Semantics::Evidence(&evidence), world_from_sensor })?;
+        map.insert(&Frame {
+            points: &points,
+            semantics: Semantics::Evidence(&evidence),
+            world_from_sensor,
+            scan: None,
+        })?;
     }
     Ok(map)
 }

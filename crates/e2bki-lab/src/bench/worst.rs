@@ -87,7 +87,7 @@ fn strips(count: usize, threads: usize, place: impl Fn(usize) -> usize) -> Resul
         let metre = place(i);
         let (points, evidence) = line::strip_of(metre as u64, i as u64);
         let world_from_sensor = line::pose(metre)?;
-        let frame = Frame { points: &points, semantics: Semantics::Evidence(&evidence), world_from_sensor };
+        let frame = Frame { points: &points, semantics: Semantics::Evidence(&evidence), world_from_sensor, scan: None };
         course.times.push(total_ms(&map.insert(&frame)?));
         if i == count / 5 {
             course.bytes[0] = map.byte_size().total();

@@ -183,7 +183,12 @@ mod tests {
             }
         }
         let mut map = Mapper::new(ClassSet::from_names(["grass", "tree", "dirt"]).unwrap(), Config::default()).unwrap();
-        let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor: Pose::IDENTITY };
+        let frame = Frame {
+            points: &points,
+            semantics: Semantics::Labels(&labels),
+            world_from_sensor: Pose::IDENTITY,
+            scan: None,
+        };
         map.insert(&frame).unwrap();
         map
     }

@@ -60,7 +60,8 @@ fn grow(map: &mut Mapper, rng: &mut Rng) {
     let points: Vec<[f32; 3]> = (0..6).map(|_| std::array::from_fn(|_| (1.0 + 8.0 * rng.uniform()) as f32)).collect();
     let labels: Vec<u32> = (0..6).map(|_| rng.below(2) as u32).collect();
     let world_from_sensor = Pose::from_translation(corner).unwrap();
-    map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor }).unwrap();
+    map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None })
+        .unwrap();
 }
 
 /// Where files are not flushed by anybody, if there is such a place: the faults are ours, not the machine's.

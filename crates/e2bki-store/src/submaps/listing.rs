@@ -164,7 +164,7 @@ mod tests {
         let at = |x: f64| Pose::from_translation([x, 0.0, 0.0]).unwrap();
         for x in [0.0, 5.0] {
             let (points, semantics) = (&[[2.0, 0.1, 0.1]], Semantics::Labels(&[1]));
-            map.insert(&Frame { points, semantics, world_from_sensor: at(x) }).unwrap();
+            map.insert(&Frame { points, semantics, world_from_sensor: at(x), scan: None }).unwrap();
         }
         map.correct(&[(1, at(7.0))].into()).unwrap();
         let cuts = |version: u32| -> Vec<bool> {

@@ -38,7 +38,7 @@ fn insert(map: &mut impl FnMut(&Frame<'_>), frames: impl Iterator<Item = u32>, s
     for frame in frames {
         let (points, labels) = scan(1.0 + 0.4 * f64::from(frame % 9));
         let world_from_sensor = Pose::from_translation([step * f64::from(frame), 0.0, 0.0]).unwrap();
-        map(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor });
+        map(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None });
     }
 }
 
@@ -300,7 +300,7 @@ fn a_grid_is_free_above_seen_ground_that_was_seen_through() {
     }
     for x in [0.0, 0.3, 0.6] {
         let world_from_sensor = Pose::from_translation([x, 0.0, 1.53]).unwrap();
-        let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor };
+        let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None };
         map.insert(&frame).unwrap();
         plain.insert(&frame).unwrap();
     }

@@ -50,7 +50,8 @@ fn wall(classes: [&str; 2], label: u32, world_from_sensor: Pose) -> Mapper {
     let points: Vec<[f32; 3]> =
         (0..4000).map(|i| [2.0 + (i % 80) as f32 * 0.05, (i % 3) as f32 * 0.01, (i / 80) as f32 * 0.05]).collect();
     let labels = vec![label; points.len()];
-    map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor }).unwrap();
+    map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None })
+        .unwrap();
     map
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn insert(map: &mut Mapper, i: usize, mut seen: impl FnMut(&Mapper, &
         .collect();
     let labels: Vec<u32> = (0..1500).map(|k| ((k / 400 + i / 3) % 3) as u32).collect();
     let world_from_sensor = Pose::from_translation([6.0 * i as f64, 20.0, 1.0]).unwrap();
-    let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor };
+    let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None };
     map.insert(&frame).unwrap();
     seen(map, &frame);
 }

@@ -37,7 +37,7 @@ mod tests {
 
     fn points(semantics: Semantics<'_>, config: &Config) -> crate::Result<EvidentialPoints> {
         let points = [[2.0, 0.1, 0.1], [2.1, 0.1, 0.1], [9.0, 0.1, 0.1]];
-        let frame = Frame { points: &points, semantics, world_from_sensor: Pose::IDENTITY };
+        let frame = Frame { points: &points, semantics, world_from_sensor: Pose::IDENTITY, scan: None };
         Ok(EvidentialPoints::from_frame(&frame, 3, config)?.0)
     }
 

@@ -93,7 +93,12 @@ mod tests {
     use crate::{Config, Frame, Pose, Semantics};
 
     fn points(places: &[[f32; 3]], labels: &[u32], config: &Config) -> EvidentialPoints {
-        let frame = Frame { points: places, semantics: Semantics::Labels(labels), world_from_sensor: Pose::IDENTITY };
+        let frame = Frame {
+            points: places,
+            semantics: Semantics::Labels(labels),
+            world_from_sensor: Pose::IDENTITY,
+            scan: None,
+        };
         EvidentialPoints::from_frame(&frame, 3, config).unwrap().0
     }
 
@@ -127,8 +132,12 @@ mod tests {
     fn learned_weights_move_belief_between_classes_and_make_no_ignorance() {
         let (places, weights) = ([[3.0, 0.1, 0.1], [9.0, 0.1, 0.1]], [0.25, 1.0, 2.0]);
         let evidence = [6.0, 3.0, 0.0, 1.0, 1.0, 4.0];
-        let frame =
-            Frame { points: &places, semantics: Semantics::Evidence(&evidence), world_from_sensor: Pose::IDENTITY };
+        let frame = Frame {
+            points: &places,
+            semantics: Semantics::Evidence(&evidence),
+            world_from_sensor: Pose::IDENTITY,
+            scan: None,
+        };
         for context in [0.0, 0.8] {
             let plain = Config::default().with(|c| {
                 c.input.context = context;
@@ -155,8 +164,12 @@ mod tests {
             .map(|i| [3.0 + (i * 7 % 13) as f32 * 0.11, (i * 5 % 11) as f32 * 0.13, (i % 4) as f32 * 0.2])
             .collect();
         let evidence: Vec<f32> = (0..180).map(|i| (i * 37 % 19) as f32 * 0.4).collect();
-        let frame =
-            Frame { points: &places, semantics: Semantics::Evidence(&evidence), world_from_sensor: Pose::IDENTITY };
+        let frame = Frame {
+            points: &places,
+            semantics: Semantics::Evidence(&evidence),
+            world_from_sensor: Pose::IDENTITY,
+            scan: None,
+        };
         let config = Config::default().with(|c| {
             c.input.context = 0.6;
             c.input.class_trust = 0.0;

@@ -20,11 +20,20 @@ const FILLED: f64 = 0.7;
 /// Numbers of equal rows that are tried, most first.
 const ROWS: [usize; 14] = [256, 192, 160, 128, 112, 96, 80, 64, 48, 40, 32, 24, 16, 8];
 
-/// A return by angles, degrees.
+/// Points that are looked at together.
+const CHUNK: usize = 8192;
+
+/// A point by angles, degrees; not numbers where nothing came back.
 #[derive(Clone, Copy)]
 struct Look {
     elevation: f32,
     azimuth: f32,
+}
+
+impl Look {
+    fn is_return(&self) -> bool {
+        self.elevation.is_finite()
+    }
 }
 
 /// The sensor that a scan seems to be from. Points that are not finite or within half a metre are left out. Fails, and
@@ -53,14 +62,13 @@ pub fn of_rings(points: &[[f32; 3]], rings: &[u16]) -> Result<(Sensor, Vec<u16>)
     if most > *BEAMS.end() {
         return refuse(&format!("its beams are numbered up to {}, and 511 is the largest number", most - 1));
     }
-    let mut sums = vec![(0.0, 0_u32); most];
-    let mut by_beam: Vec<Look> = Vec::new();
-    for (point, ring) in points.iter().zip(rings) {
-        if let Some(look) = look_of(*point) {
+    let (mut sums, mut azimuths) = (vec![(0.0, 0_u32); most], vec![Vec::new(); most]);
+    for (looks, rings) in points.chunks(CHUNK).zip(rings.chunks(CHUNK)) {
+        for (look, ring) in all_looks(looks).into_iter().zip(rings).filter(|(look, _)| look.is_return()) {
             let (sum, count) = &mut sums[usize::from(*ring)];
             *sum += f64::from(look.elevation);
             *count += 1;
-            by_beam.push(look);
+            azimuths[usize::from(*ring)].push(look.azimuth);
         }
     }
     let mut order: Vec<(usize, f64)> = sums
@@ -74,7 +82,7 @@ pub fn of_rings(points: &[[f32; 3]], rings: &[u16]) -> Result<(Sensor, Vec<u16>)
     if !BEAMS.contains(&beams.len()) {
         return refuse(&format!("it is from {} beams, and 4 to 512 are needed", beams.len()));
     }
-    let columns = columns(gap_within_beams(&by_beam, &beams))?;
+    let columns = columns(gap_within(azimuths))?;
     let sensor = Sensor::new(&beams, columns)?;
     let mut rows = vec![0; most];
     for (row, (ring, _)) in order.iter().enumerate() {
@@ -89,16 +97,15 @@ fn refuse<T>(why: &str) -> Result<T> {
     )))
 }
 
-fn look_of(point: [f32; 3]) -> Option<Look> {
-    let [x, y, z] = point.map(|v| [v; LANES]);
-    let polar = polar(&[x, y, z]);
-    let (range, elevation, azimuth) = (polar.range[0], polar.elevation[0].to_degrees(), polar.azimuth[0].to_degrees());
-    (range.is_finite() && range >= 0.5).then_some(Look { elevation, azimuth })
+/// A look at every point.
+fn all_looks(points: &[[f32; 3]]) -> Vec<Look> {
+    pulp::Arch::new().dispatch(LooksOf(points))
 }
 
+/// The returns among points.
 fn looks(points: &[[f32; 3]]) -> Vec<Look> {
-    let chunk = |points: &[[f32; 3]]| pulp::Arch::new().dispatch(LooksOf(points));
-    points.par_chunks(8192).map(chunk).collect::<Vec<_>>().concat()
+    let chunk = |points: &[[f32; 3]]| all_looks(points).into_iter().filter(Look::is_return).collect::<Vec<_>>();
+    points.par_chunks(CHUNK).map(chunk).collect::<Vec<_>>().concat()
 }
 
 /// Points to be looked at with the widest instructions there are: the bits are the same with any.
@@ -119,10 +126,9 @@ impl pulp::WithSimd for LooksOf<'_> {
             }
             let polar = polar(&places);
             for lane in 0..points.len() {
-                if polar.range[lane].is_finite() && polar.range[lane] >= 0.5 {
-                    let (elevation, azimuth) = (polar.elevation[lane].to_degrees(), polar.azimuth[lane].to_degrees());
-                    looks.push(Look { elevation, azimuth });
-                }
+                let (elevation, azimuth) = (polar.elevation[lane].to_degrees(), polar.azimuth[lane].to_degrees());
+                let is_return = polar.range[lane].is_finite() && polar.range[lane] >= 0.5;
+                looks.push(Look { elevation: if is_return { elevation } else { f32::NAN }, azimuth });
             }
         }
         looks
@@ -193,6 +199,11 @@ fn gap_within_beams(looks: &[Look], beams: &[f64]) -> f32 {
     for look in looks {
         azimuths[nearest(beams, f64::from(look.elevation))].push(look.azimuth);
     }
+    gap_within(azimuths)
+}
+
+/// The same of azimuths by beam.
+fn gap_within(azimuths: Vec<Vec<f32>>) -> f32 {
     let mut gaps: Vec<f32> = azimuths
         .into_par_iter()
         .flat_map_iter(|mut azimuths| {

@@ -11,10 +11,11 @@ use super::cubes::{BlockKey, cube_of};
 use super::flips::{Metre, Weights};
 use super::settings::CUBE_M;
 use super::sight::returns;
-use super::{Counters, RangeImage, Seen, Sensor, Settings, Sight, StandStill, State, Tally, estimate};
+use super::{Counters, RangeImage, Seen, Sensor, Settings, Sight, StandStill, State, Tally, estimate, of_rings};
 use crate::classes::ClassSet;
 use crate::config::{Config, LidarModel};
 use crate::error::Result;
+use crate::input::Scan;
 use crate::map::Head;
 use crate::pose::Pose;
 
@@ -48,20 +49,25 @@ pub(crate) struct Looked {
 }
 
 impl Looked {
-    /// Looks at all points of a frame; nothing if free space is off.
-    pub(crate) fn new(points: &[[f32; 3]], pose: &Pose, config: &Config) -> Option<Self> {
+    /// Looks at all returns of a frame; nothing if free space is off.
+    pub(crate) fn new(scan: &Scan<'_>, pose: &Pose, config: &Config) -> Option<Self> {
         let free = &config.free_space;
         if !free.enabled {
             return None;
         }
         let start = Instant::now();
         let settings = Settings { max_range_m: free.max_range, pose_error_deg: free.pose_error, ..Settings::default() };
-        let sensor = match free.sensor {
-            LidarModel::Auto => estimate(points),
-            model => Sensor::named(model.name()),
+        let points = scan.points;
+        let sensor = match (free.sensor, scan.rings) {
+            // Some drivers leave the beams at 0: such scans are as if they had none.
+            (LidarModel::Auto, Some(rings)) => of_rings(points, rings)
+                .map(|(sensor, rows)| (sensor, Some(rows)))
+                .or_else(|_| estimate(points).map(|sensor| (sensor, None))),
+            (LidarModel::Auto, None) => estimate(points).map(|sensor| (sensor, None)),
+            (model, _) => Sensor::named(model.name()).map(|sensor| (sensor, None)),
         };
         let cubes = returns(points, pose, settings.min_range_m);
-        let image = sensor.and_then(|sensor| RangeImage::new(&sensor, points, None));
+        let image = sensor.and_then(|(sensor, rows)| RangeImage::new(&sensor, points, rows.as_deref()));
         let (sight, off) = match image.and_then(|image| Sight::of_returns(&image, &cubes, pose, &settings)) {
             Ok(sight) => (sight, None),
             // What came back is known of any scan: without it, what only such scans see would count as never hit.

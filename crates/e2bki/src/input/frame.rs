@@ -12,6 +12,17 @@ pub struct Frame<'a> {
     pub semantics: Semantics<'a>,
     /// Pose of the sensor in the world.
     pub world_from_sensor: Pose,
+    /// The scan that the points are from, for what its beams passed through; nothing if they are all of it.
+    pub scan: Option<Scan<'a>>,
+}
+
+/// All returns of a scan: also those of which nothing is said, as outside of a camera's image.
+#[derive(Debug, Clone, Copy)]
+pub struct Scan<'a> {
+    /// In sensor coordinates, metres.
+    pub points: &'a [[f32; 3]],
+    /// Which beam each return is from, where the data says so; in any order of the beams.
+    pub rings: Option<&'a [u16]>,
 }
 
 /// What is known of each point's class. Matrices are row-major, one row of C values per point.
@@ -52,9 +63,20 @@ pub enum LogitKind {
     Softmax,
 }
 
-impl Frame<'_> {
+impl<'a> Frame<'a> {
+    /// All returns.
+    pub(crate) fn returns(&self) -> Scan<'a> {
+        self.scan.unwrap_or(Scan { points: self.points, rings: None })
+    }
+
     /// Checks that the arrays fit each other and the number of classes.
     pub fn check(&self, classes: usize) -> Result<()> {
+        if let Some(Scan { points, rings: Some(rings) }) = self.scan
+            && rings.len() != points.len()
+        {
+            let why = format!("one per return of the scan, {} returns", points.len());
+            return Err(Error::Length { field: "rings", found: rings.len(), expected: points.len(), why });
+        }
         let points = self.points.len();
         let per_class = |field: &'static str, found: usize| {
             let expected = points * classes;

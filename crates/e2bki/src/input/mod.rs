@@ -8,7 +8,7 @@ mod points;
 mod report;
 
 pub(crate) use check::{Checked, Said, check_input};
-pub use frame::{Frame, LogitKind, Semantics};
+pub use frame::{Frame, LogitKind, Scan, Semantics};
 pub use opinion::{MAX_ODDS, MIN_ENTROPY_UNCERTAINTY};
 pub use points::EvidentialPoints;
 pub use report::{Dropped, FrameReport};

@@ -223,7 +223,7 @@ mod tests {
         let points: Vec<[f32; 3]> =
             (0..10_000).map(|i| [15.0 + 0.02 * (i % 100) as f32, 15.0 + 0.02 * (i / 100) as f32, 0.1]).collect();
         let semantics = Semantics::Labels(&[1; 10_000]);
-        map.insert(&Frame { points: &points, semantics, world_from_sensor: Pose::IDENTITY }).unwrap();
+        map.insert(&Frame { points: &points, semantics, world_from_sensor: Pose::IDENTITY, scan: None }).unwrap();
         let held: u64 = map.states().map(|state| state.sums.weight as u64).sum();
         let submap = map.submaps().unwrap().get(0).unwrap();
         let turned = Pose::new([[0.8, -0.6, 0.0], [0.6, 0.8, 0.0], [0.0, 0.0, 1.0]], [12.9, -5.7, 0.1]).unwrap();

@@ -173,7 +173,13 @@ mod tests {
             let points: Vec<[f32; 3]> = (0..400).map(at).collect();
             let labels: Vec<u32> = (0..400).map(|i| ((i / 90 + k + seed) % 3) as u32).collect();
             let world_from_sensor = Pose::from_translation([from + 0.4 * k as f64, 0.1, 0.0]).unwrap();
-            map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor }).unwrap();
+            map.insert(&Frame {
+                points: &points,
+                semantics: Semantics::Labels(&labels),
+                world_from_sensor,
+                scan: None,
+            })
+            .unwrap();
         }
     }
 

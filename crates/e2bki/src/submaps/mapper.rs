@@ -47,7 +47,7 @@ impl Mapper {
     /// #     points: &[[2.5, 0.1, 0.1], [2.6, 0.1, 0.1]],
     /// #     semantics: Semantics::Labels(&[1, 1]),
     /// #     world_from_sensor: Pose::from_translation([x, 0.0, 0.0]).unwrap(),
-    /// # };
+    /// #, scan: None };
     /// for x in [0.0, 10.0, 20.0, 30.0] {
     ///     map.insert(&frame(x))?;
     /// }
@@ -373,7 +373,7 @@ mod tests {
         let points: Vec<[f32; 3]> =
             (0..400).map(|i| [if i % 4 == 0 { 0.01 } else { 0.24 }, 0.25 * i as f32 / 8.0, 0.1]).collect();
         let semantics = Semantics::Labels(&[1; 400]);
-        map.insert(&Frame { points: &points, semantics, world_from_sensor: Pose::IDENTITY }).unwrap();
+        map.insert(&Frame { points: &points, semantics, world_from_sensor: Pose::IDENTITY, scan: None }).unwrap();
         let before = map.clone();
         let there = Pose::from_translation([1.0, 2.0, 0.0]).unwrap();
         map.revise(vec![(0, Some(Placement { cut: true, ..Placement::rigid(there) }), None)]).unwrap();

@@ -259,7 +259,8 @@ mod tests {
                     (0..400).map(|i| [2.0 + value(i, 0), value(i, 1), 0.1 * value(i, 2)]).collect();
                 let labels: Vec<u32> = (0..400).map(|i| (i + frame as u32) % 3).collect();
                 let world_from_sensor = Pose::from_translation([f64::from(frame), 0.0, 0.0])?;
-                let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor };
+                let frame =
+                    Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None };
                 with.insert(&frame)?;
                 without.insert(&frame)?;
                 assert!(with.live_voxel_count() > 100 && with.live_voxels().eq(without.live_voxels()), "{reach:?}");
@@ -277,7 +278,12 @@ mod tests {
         let labels: Vec<u32> = (0..900).map(|i| u32::from(i % 30 > 12)).collect();
         let mut bytes_per_voxel = |metres: f64| -> Result<f64> {
             let world_from_sensor = Pose::from_translation([metres, 0.0, 0.0])?;
-            map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor })?;
+            map.insert(&Frame {
+                points: &points,
+                semantics: Semantics::Labels(&labels),
+                world_from_sensor,
+                scan: None,
+            })?;
             Ok(map.byte_size().voxels as f64 / map.live_voxel_count() as f64)
         };
         let first = bytes_per_voxel(0.0)?;

@@ -175,7 +175,7 @@ mod tests {
                 let points: Vec<[f32; 3]> = (0..80).map(|i| [2.0 + value(i, 0), value(i, 1), value(i, 2)]).collect();
                 let labels: Vec<u32> = (0..80).map(|i| (i + seed) % 2).collect();
                 let world_from_sensor = Pose::from_translation([f64::from(at) * 0.3, 0.0, 0.0]).unwrap();
-                let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor };
+                let frame = Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None };
                 prop_assert_eq!(late.insert(&frame).unwrap().voxels_updated, 0);
                 soon.insert(&frame).unwrap();
                 if look {

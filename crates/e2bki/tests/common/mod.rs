@@ -20,6 +20,7 @@ impl OwnedFrame {
             points: &self.points,
             semantics: Semantics::Evidence(&self.evidence),
             world_from_sensor: self.world_from_sensor,
+            scan: None,
         }
     }
 }

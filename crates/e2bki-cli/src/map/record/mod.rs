@@ -145,7 +145,7 @@ mod tests {
         let mut map = Mapper::new(classes, Config::default()).unwrap();
         let points = [[2.5, 0.1, 0.1], [2.6, 0.2, 0.1]];
         let semantics = Semantics::Labels(&[0, 1]);
-        map.insert(&Frame { points: &points, semantics, world_from_sensor: Pose::IDENTITY }).unwrap();
+        map.insert(&Frame { points: &points, semantics, world_from_sensor: Pose::IDENTITY, scan: None }).unwrap();
         let mut recorder = Recorder::create(path, Some(1)).unwrap();
         recorder.last = Some((START_NS, [0.0; 3]));
         recorder.map(&map).unwrap();

@@ -160,8 +160,12 @@ fn one_drive(context: &mut Context, seed: u64) -> Result<DriveScore> {
         if index % EVERY == 0 {
             let evidence = errors.evidence(&frame);
             let pose = Pose::from_matrix(frame.world_from_sensor)?;
-            let input =
-                Frame { points: &frame.points, semantics: Semantics::Evidence(&evidence), world_from_sensor: pose };
+            let input = Frame {
+                points: &frame.points,
+                semantics: Semantics::Evidence(&evidence),
+                world_from_sensor: pose,
+                scan: None,
+            };
             ours.insert(&input)?;
             for other in &mut others {
                 other.insert(&input)?;
