@@ -21,7 +21,7 @@ pub use grid::{Grid, grid_f16, grid_shape};
 pub use keyed::{Keyed, numbers};
 pub use las::las;
 pub use npy::{Npy, npy};
-pub use pcd::pcd;
+pub use pcd::{pcd, pcd_viewpoint};
 pub use picture::{LabelImage, label_image, picture, picture_size};
 pub use ply::ply;
 pub use poses::{PoseRows, indexed_poses, pandaset_poses, pose_rows};

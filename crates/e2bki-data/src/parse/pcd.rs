@@ -6,7 +6,9 @@ use super::Parsed;
 use super::lzf;
 use super::scalar::Scalar;
 use super::table::{Field, Table, text_rows};
+use super::transforms::from_quaternion;
 use crate::error::Flaw;
+use e2bki::Pose;
 
 /// Most fields of a header, and most numbers of a point once fields of several numbers are counted as such.
 const MAX_FIELDS: usize = 256;
@@ -43,6 +45,25 @@ pub fn pcd(bytes: &[u8]) -> Parsed<Table<'_>> {
         }
         header.take(line, number)?;
     }
+}
+
+/// The pose of the sensor by the line VIEWPOINT of a PCD file, translation and quaternion w, x, y, z; nothing without that line.
+pub fn pcd_viewpoint(bytes: &[u8]) -> Parsed<Option<Pose>> {
+    for (number, line) in (1..).zip(bytes.split(|b| *b == b'\n').take(64)) {
+        let line = std::str::from_utf8(line).unwrap_or_default().trim();
+        if line.starts_with("DATA") {
+            break;
+        }
+        if let Some(values) = line.strip_prefix("VIEWPOINT") {
+            let bad = || Flaw::at_line(number, "VIEWPOINT must be seven numbers: x y z and a quaternion w x y z");
+            let values: Vec<f64> = values.split_whitespace().map_while(|word| word.parse().ok()).collect();
+            let &[x, y, z, qw, qx, qy, qz] = values.as_slice() else { return Err(bad()) };
+            return from_quaternion([qw, qx, qy, qz], [x, y, z])
+                .map(Some)
+                .map_err(|flaw| Flaw::at_line(number, flaw.what));
+        }
+    }
+    Ok(None)
 }
 
 impl Header {

@@ -1,5 +1,6 @@
 //! What moved and what stayed, by free space: on simulated urban drives whose objects know whether they move.
 
+mod benchmark;
 mod drive;
 mod effect;
 mod frames;
@@ -41,7 +42,9 @@ const CONDITIONS: [Condition; 5] = [
 ];
 
 pub(super) fn table(context: &mut Context) -> Result<()> {
-    context.needs_simulation("asks the simulator what moves")?;
+    if let Some(root) = context.options.data.clone() {
+        return benchmark::table(context, &root);
+    }
     context.only_one_network("its labels come from the simulated network")?;
     let (frames, columns) = (context.options.frames.unwrap_or(FRAMES), context.options.columns.unwrap_or(COLUMNS));
     let mut rows = Table::new([

@@ -14,18 +14,18 @@ const GROUND: [&str; 3] = ["road", "sidewalk", "terrain"];
 
 /// Rights and wrongs of one kind.
 #[derive(Default, Clone, Copy)]
-struct Share {
+pub(super) struct Share {
     yes: f64,
     all: f64,
 }
 
 impl Share {
-    fn count(&mut self, yes: bool) {
+    pub(super) fn count(&mut self, yes: bool) {
         self.yes += f64::from(u8::from(yes));
         self.all += 1.0;
     }
 
-    fn percent(self) -> f64 {
+    pub(super) fn percent(self) -> f64 {
         100.0 * self.yes / self.all
     }
 }
