@@ -61,3 +61,32 @@ def test_a_map_without_free_space_knows_no_states():
     points, labels = round_wall()
     m.insert(points, labels=labels, world_from_sensor=np.eye(4))
     assert not m.query([[4.0, 0.1, -0.5]]).state.any() and not m.bev().state.any()
+
+
+def test_points_in_an_image_come_with_their_scan_and_beams():
+    points, labels = round_wall()
+    ahead = points[:, 0] > np.abs(points[:, 1])
+    places = np.stack(np.meshgrid(np.arange(-9, 10, 2.0), np.arange(-9, 10, 2.0), [0.4, 1.2]), -1).reshape(-1, 3)
+    pose = np.eye(4)
+    pose[2, 3] = HEIGHT
+
+    def states(points, **given):
+        m = e2bki.Map(["ground", "wall"], config=e2bki.Config(free_space=True))
+        m.insert(points, world_from_sensor=pose, **given)
+        return m.query(places).state
+
+    whole = states(points, labels=labels)
+    assert (whole == 1).mean() > 0.5
+    part = states(points[ahead], labels=labels[ahead], scan=points)
+    assert part.tolist() == whole.tolist()
+    rings = np.repeat(np.arange(64)[::-1], 1024)
+    named = states(points[ahead], labels=labels[ahead], scan=points, rings=rings)
+    assert (named == whole).mean() > 0.98
+    frame = e2bki.Frame(points[ahead], labels=labels[ahead], scan=points, world_from_sensor=pose)
+    m = e2bki.Map(["ground", "wall"], config=e2bki.Config(free_space=True))
+    m.insert(frame)
+    assert m.query(places).state.tolist() == whole.tolist()
+    with pytest.raises(ValueError, match="rings"):
+        states(points[ahead], labels=labels[ahead], scan=points, rings=rings[1:])
+    with pytest.raises(ValueError, match="scan"):
+        states(points[ahead], labels=labels[ahead], scan=points[:, :2])
