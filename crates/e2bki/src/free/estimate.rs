@@ -44,11 +44,35 @@ pub fn estimate(points: &[[f32; 3]]) -> Result<Sensor> {
         return refuse(&format!("it has {} returns, and {FEWEST} are needed", looks.len()));
     }
     let beams = beams(&looks);
-    if BEAMS.contains(&beams.len()) && near(&looks, &beams) >= NEAR_BEAMS {
-        let columns = columns(gap_within_beams(&looks, &beams))?;
+    let ahead = Sector::of(&looks);
+    if BEAMS.contains(&beams.len()) && near(&ahead.looks, &beams) >= NEAR_BEAMS {
+        let columns = columns(gap_within_beams(&ahead.looks, &beams))?;
         return Sensor::new(&beams, columns);
     }
-    even(&looks)
+    even(&looks, &ahead)
+}
+
+/// The part of a scan that shows how its beams lie: a quarter turn ahead, if it holds its share of the returns, or all of it.
+struct Sector {
+    looks: Vec<Look>,
+    /// Half its angle, degrees.
+    half: f32,
+}
+
+impl Sector {
+    fn of(looks: &[Look]) -> Self {
+        let ahead: Vec<Look> = looks.iter().copied().filter(|look| look.azimuth.abs() < 45.0).collect();
+        if ahead.len() >= FEWEST && ahead.len() * 8 >= looks.len() {
+            return Self { looks: ahead, half: 45.0 };
+        }
+        Self { looks: looks.to_vec(), half: 180.0 }
+    }
+
+    /// The columns that lie in it as a whole, of so many in a turn.
+    fn columns(&self, columns: usize) -> std::ops::Range<usize> {
+        let at = |azimuth: f32| (azimuth + 180.0) / 360.0 * columns as f32;
+        at(-self.half).ceil() as usize..at(self.half).floor() as usize
+    }
 }
 
 /// The sensor of a scan whose data says which beam each return is from, and the row (0: the highest beam) of every
@@ -231,9 +255,9 @@ fn columns(gap_deg: f32) -> Result<usize> {
 }
 
 /// Equal rows, for scans that are written beam by beam.
-fn even(looks: &[Look]) -> Result<Sensor> {
+fn even(looks: &[Look], ahead: &Sector) -> Result<Sensor> {
     let follow = |pair: &[Look]| (pair[1].azimuth - pair[0].azimuth).abs();
-    let mut gaps: Vec<f32> = looks.windows(2).map(follow).filter(|gap| *gap > 1e-3).collect();
+    let mut gaps: Vec<f32> = ahead.looks.windows(2).map(follow).filter(|gap| *gap > 1e-3).collect();
     let columns = columns(median(&mut gaps))?;
     let mut elevations: Vec<f32> = looks.iter().map(|look| look.elevation).collect();
     let mut at = |share: f64| {
@@ -246,11 +270,15 @@ fn even(looks: &[Look]) -> Result<Sensor> {
     let column = |look: &Look| (((look.azimuth + 180.0) / 360.0 * columns as f32) as usize).min(columns - 1);
     // Half a row of the widest spacing more than the middle: what is in its rows.
     let half = 0.5 * (top - bottom) / (ROWS[ROWS.len() - 1] - 1) as f64;
-    let middle: Vec<(f64, usize)> = looks
+    let shown = ahead.columns(columns);
+    let middle: Vec<(f64, usize)> = ahead
+        .looks
         .iter()
         .map(|look| (f64::from(look.elevation), look))
         .filter(|(elevation, _)| *elevation >= low - half && *elevation <= high + half)
         .map(|(elevation, look)| (elevation, column(look)))
+        .filter(|(_, column)| shown.contains(column))
+        .map(|(elevation, column)| (elevation, column - shown.start))
         .collect();
     for rows in ROWS {
         let step = (top - bottom) / (rows - 1) as f64;
@@ -259,14 +287,14 @@ fn even(looks: &[Look]) -> Result<Sensor> {
         if step < 0.02 || last < first + 3 {
             continue;
         }
-        let mut filled = vec![false; (last + 1) * columns];
+        let mut filled = vec![false; (last + 1) * shown.len()];
         for (elevation, column) in &middle {
             let row = row(*elevation);
             if row >= first && row < last {
-                filled[row * columns + column] = true;
+                filled[row * shown.len() + column] = true;
             }
         }
-        let share = filled.iter().filter(|pixel| **pixel).count() as f64 / ((last - first) * columns) as f64;
+        let share = filled.iter().filter(|pixel| **pixel).count() as f64 / ((last - first) * shown.len()).max(1) as f64;
         if share >= FILLED {
             return Sensor::uniform(rows, top, bottom, columns);
         }
