@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::cluster::cell_of;
 use crate::config::{Clustering, Config};
 use crate::error::{Error, Result};
-use crate::map::{Batch, PrimitiveSet};
+use crate::map::{Batch, Near, PrimitiveSet};
 use crate::primitive::{MOST_QUANTA, Sums, checked_sum};
 
 /// Side of the cubes in which what is of one class is added together, metres; nothing if nothing is.
@@ -121,15 +121,17 @@ pub(crate) fn in_cell(set: &PrimitiveSet, cell: [i32; 3], label: u16, side: f64)
     let (surely_in, surely_out) = ((0.5 * side - 1e-4) as f32, (0.5 * side + 1e-4) as f32);
     let mut best: Option<u32> = None;
     // Not quite half a side: means on the far faces belong to other cubes.
-    set.blocks().around(center, 0.499_999 * side, |offset, near| {
+    let visit = |offset: [f32; 3], near: &Near| {
         let away = offset[0].abs().max(offset[1].abs()).max(offset[2].abs());
         if near.label != label || away > surely_out {
-            return;
+            return false;
         }
         let inside = away < surely_in || cell_of(set.core(near.slot).mean, side) == cell;
         if inside && best.is_none_or(|best| set.head(near.slot).id() < set.head(best).id()) {
             best = Some(near.slot);
         }
-    });
+        false
+    };
+    set.blocks().any_around(center, 0.499_999 * side, visit, |block| block.labels & 1 << (label % 64) == 0);
     best
 }

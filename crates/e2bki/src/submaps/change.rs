@@ -112,7 +112,7 @@ fn sum_up(
         let sign = if *number < taken { -1 } else { 1 };
         for row in rows {
             layers[*number].pieces(*row as usize, scratch, |key, sums, log_evidence| {
-                if division.square(key.cell) == region.square {
+                if division.holds(region.square, key.cell) {
                     points += sums.weight as u64;
                     if sheet.add(key, sums, log_evidence, sign).is_none() {
                         failed = Some(key);
@@ -131,6 +131,8 @@ impl Local {
         // First all places, then all sums: what one waits for from memory, others wait for at the same time.
         let slots: Vec<Option<u32>> = sheet.keys.iter().map(|key| in_cell(set, key.cell, key.label, side)).collect();
         let known = slots.iter().flatten().count();
+        local.fresh.cores.reserve_exact(slots.len() - known);
+        local.fresh.log_evidence.reserve_exact((slots.len() - known) * set.classes());
         local.slots.reserve_exact(known);
         local.altered.cores.reserve_exact(known);
         local.altered.log_evidence.reserve_exact(known * set.classes());

@@ -65,7 +65,7 @@ impl<'a> Layer<'a> {
             Some(Moved::Freely(motions)) => {
                 let moved = moved_between(sums, motions.at(self.part.mean_frame(row).unwrap_or(0.0)));
                 cut(&moved, log_evidence, side, scratch, |sums, log_evidence| {
-                    take(Key::of(&sums, log_evidence, side), &sums, log_evidence);
+                    take(Key::of(sums, log_evidence, side), sums, log_evidence);
                 });
             }
         }
