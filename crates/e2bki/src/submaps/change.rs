@@ -86,28 +86,31 @@ impl Change {
             self.0.iter_mut().for_each(|local| local.fresh.judge(set.classes(), set.recipe().correlation));
         }
         set.begin();
-        for locals in groups(&self.0, |local| local.slots.len()) {
+        let mut rest = self.0.into_iter();
+        loop {
+            // Neighbouring regions; their memory is free again for what comes next.
+            let mut count = 0;
+            let more = |local: &Local| {
+                let goes_on = count < TOGETHER;
+                count += local.slots.len() + local.gone.len() + local.fresh.cores.len();
+                goes_on
+            };
+            let locals: Vec<Local> = take_while(&mut rest, more);
+            if locals.is_empty() {
+                return;
+            }
             let altered = locals.iter().flat_map(|local| local.slots.iter().copied().zip(Local::rows(&local.altered)));
             set.fold_rows(altered.collect());
-        }
-        for locals in groups(&self.0, |local| local.gone.len()) {
             set.remove_all(&locals.iter().flat_map(|local| &local.gone).copied().collect::<Vec<_>>());
-        }
-        for locals in groups(&self.0, |local| local.fresh.cores.len()) {
             set.insert_rows(locals.iter().flat_map(|local| Local::rows(&local.fresh)));
         }
     }
 }
 
-/// Neighbouring regions of which there are enough primitives together to work side by side.
-fn groups(locals: &[Local], count: impl Fn(&Local) -> usize) -> impl Iterator<Item = &[Local]> {
-    let mut before = 0;
-    locals.chunk_by(move |local, _| {
-        before += count(local);
-        let goes_on = before < TOGETHER;
-        before = if goes_on { before } else { 0 };
-        goes_on
-    })
+/// Takes items for as long as something is true of them, and leaves the others.
+fn take_while<T>(rest: &mut std::vec::IntoIter<T>, mut holds: impl FnMut(&T) -> bool) -> Vec<T> {
+    let count = rest.as_slice().iter().take_while(|item| holds(item)).count();
+    rest.by_ref().take(count).collect()
 }
 
 /// Sums up what layers do in a region; returns the points of the pieces there.
@@ -148,9 +151,6 @@ impl Local {
         let known = slots.iter().flatten().count();
         local.fresh.cores.reserve_exact(slots.len() - known);
         local.fresh.log_evidence.reserve_exact((slots.len() - known) * set.classes());
-        local.slots.reserve_exact(known);
-        local.altered.cores.reserve_exact(known);
-        local.altered.log_evidence.reserve_exact(known * set.classes());
         let mut held = vec![0; set.classes()];
         for (row, (key, slot)) in sheet.keys.iter().zip(slots).enumerate() {
             local.look(set, (*key, slot), (&sheet.sums[row], sheet.log_evidence(row)), side, &mut held)?;

@@ -238,13 +238,15 @@ impl Part {
         let mut part = Self::with_room(classes, side, count);
         part.frames.reserve_exact(count);
         // One after the other, as they are in memory.
-        for (added, row) in loose.iter().flat_map(|added| (0..added.len()).map(move |row| (added, row))) {
-            let sums = added.sums(row);
-            let key = Key { cell: cell_of(sums.mean(), side), label: added.label(row) };
-            part.push(key, &sums, &[], Some(&added.frames(row)));
-            let first = part.log_evidence.len();
-            part.log_evidence.resize(first + classes, 0);
-            added.add_evidence(row, &mut part.log_evidence[first..]);
+        for added in loose {
+            for row in 0..added.len() {
+                let sums = added.sums(row);
+                let key = Key { cell: cell_of(sums.mean(), side), label: added.label(row) };
+                part.push(key, &sums, &[], Some(&added.frames(row)));
+                let first = part.log_evidence.len();
+                part.log_evidence.resize(first + classes, 0);
+                added.add_evidence(row, &mut part.log_evidence[first..]);
+            }
         }
         let order = in_order(&part.keys);
         let twice = |pair: &[u32]| part.keys[pair[0] as usize] == part.keys[pair[1] as usize];
