@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::cluster::cell_of;
 use crate::config::{Clustering, Config};
 use crate::error::{Error, Result};
-use crate::map::{Batch, PrimitiveSet};
+use crate::map::{Batch, PrimitiveSet, blocks_between};
 use crate::primitive::{MOST_QUANTA, Sums, checked_sum};
 
 /// Side of the cubes in which what is of one class is added together, metres; nothing if nothing is.
@@ -121,15 +121,17 @@ pub(crate) fn in_cell(set: &PrimitiveSet, cell: [i32; 3], label: u16, side: f64)
     let (surely_in, surely_out) = ((0.5 * side - 1e-4) as f32, (0.5 * side + 1e-4) as f32);
     let mut best: Option<u32> = None;
     // Not quite half a side: means on the far faces belong to other cubes.
-    set.blocks().around(center, 0.499_999 * side, |offset, near| {
-        let away = offset[0].abs().max(offset[1].abs()).max(offset[2].abs());
-        if near.label != label || away > surely_out {
-            return;
+    let radius = 0.499_999 * side;
+    for key in blocks_between(center.map(|v| v - radius), center.map(|v| v + radius)) {
+        let Some(block) = set.blocks().get(key).filter(|block| block.labels & 1 << (label % 64) != 0) else { continue };
+        let corner: [f32; 3] = std::array::from_fn(|i| (f64::from(key.0[i]) - center[i]) as f32);
+        for near in block.near.iter().filter(|near| near.label == label) {
+            let away = (0..3).map(|i| (corner[i] + near.local[i]).abs()).fold(0.0, f32::max);
+            let inside = away < surely_in || (away <= surely_out && cell_of(set.core(near.slot).mean, side) == cell);
+            if inside && best.is_none_or(|best| set.head(near.slot).id() < set.head(best).id()) {
+                best = Some(near.slot);
+            }
         }
-        let inside = away < surely_in || cell_of(set.core(near.slot).mean, side) == cell;
-        if inside && best.is_none_or(|best| set.head(near.slot).id() < set.head(best).id()) {
-            best = Some(near.slot);
-        }
-    });
+    }
     best
 }

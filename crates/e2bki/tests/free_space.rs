@@ -353,8 +353,16 @@ fn a_map_that_does_not_know_what_it_hit_is_not_mixed_with_one_that_does() -> Res
     insert(&mut without, 0..1)?;
     let message = with.merge(&without).unwrap_err().to_string();
     assert!(message.contains("free_space.enabled"), "{message}");
+    // Nor the other way round, where counters would be dropped.
+    let (before, frames) = (without.states().collect::<Vec<_>>(), without.frames());
+    let message = without.merge(&with).unwrap_err().to_string();
+    assert!(message.contains("would be lost") && message.contains("free_space.enabled"), "{message}");
+    assert!(without.states().eq(before) && without.frames() == frames);
     with.forget_free_space();
+    let mut other_way = without.clone();
+    other_way.merge(&with)?;
     with.merge(&without)?;
+    assert!(with.states().map(|state| state.sums).eq(other_way.states().map(|state| state.sums)));
     assert!(with.free_space().is_none() && !with.config().free_space.enabled);
     Ok(())
 }

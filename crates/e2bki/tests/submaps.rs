@@ -98,8 +98,9 @@ fn kept_and_restored(map: &Mapper) -> Mapper {
     let submaps = map.submaps().unwrap();
     let copy = |submap: &Submap| {
         let states: Vec<PrimitiveState> = submap.part().states().collect();
-        let part = Part::of_states(common::CLASSES, config().clustering.cell_size, &states, submap.part().frame_sums())
-            .unwrap();
+        let part =
+            Part::of_states(common::CLASSES, config().clustering.cell_size, &states, &submap.part().frame_sums())
+                .unwrap();
         let bits = |pose: Pose| Pose::restored(pose.rotation(), pose.translation()).unwrap();
         Submap::restored(
             (submap.id(), submap.source().into()),

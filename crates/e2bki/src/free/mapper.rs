@@ -111,15 +111,23 @@ impl Mapper {
         Weights::new(&kappas(self.classes(), self.config()))
     }
 
-    /// Checks that another map may be added: one that does not know what it saw through would lose what it hit.
+    /// Checks that another map may be added: of one that does not know what it saw through what it hit would be lost, and
+    /// in one that does not, what the other counted.
     pub(crate) fn check_free_space_of(&self, other: &Self) -> Result<()> {
         let counts = |map: &Self| map.contents.read(|contents| contents.free.is_some());
+        let says = |counting: &str, not: &str, lost: &str| {
+            Err(Error::Merge(format!(
+                "the {counting} counts what was seen through (`free_space.enabled`) and the {not} does not: {lost}; merge \
+                 them with `free_space.enabled = false`"
+            )))
+        };
         match (counts(self), counts(other)) {
-            (true, false) if !other.is_empty() => Err(Error::Merge(
-                "the first counts what was seen through (`free_space.enabled`) and the other does not: what it hit is \
-                 not known, and would be called gone; merge them with `free_space.enabled = false`"
-                    .into(),
-            )),
+            (true, false) if !other.is_empty() => {
+                says("first", "other", "what it hit is not known, and would be called gone")
+            }
+            (false, true) if other.free_space().is_some_and(|counters| !counters.is_empty()) => {
+                says("other", "first", "what was counted would be lost without a word")
+            }
             _ => Ok(()),
         }
     }

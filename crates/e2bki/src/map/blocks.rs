@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::aabb::{Aabb, Stale, StaleOfOne, Support};
+use super::slots::Slots;
 use crate::keys::BlockKey;
 
 /// What a search needs of a primitive.
@@ -102,33 +103,58 @@ impl Blocks {
 
     /// Adds a record, and marks supports as stale; returns its position in the block.
     pub(crate) fn insert(&mut self, key: BlockKey, near: Near, stale: &StaleOfOne) -> u32 {
+        self.insert_all(key, [near].into_iter(), stale)
+    }
+
+    /// Adds records, and marks supports as stale; returns the position of the first, which the others follow.
+    pub(crate) fn insert_all(
+        &mut self,
+        key: BlockKey,
+        records: impl ExactSizeIterator<Item = Near>,
+        stale: &StaleOfOne,
+    ) -> u32 {
         let block = self.blocks.entry(key).or_default();
         touch(block, key, stale.small.as_ref(), &mut self.touched);
         self.stale_large.extend_from_slice(&stale.large);
-        if block.note(&near) {
-            self.fresh.push(key);
-        }
-        if block.near.len() == block.near.capacity() {
+        let first = block.near.len();
+        if first + records.len() > block.near.capacity() {
             // By little: most blocks stay small, and there are many.
-            block.near.reserve_exact((block.near.len() / 4).max(2));
+            block.near.reserve_exact((first / 4).max(2).max(records.len()));
         }
-        block.near.push(near);
-        (block.near.len() - 1) as u32
+        for near in records {
+            if block.note(&near) {
+                self.fresh.push(key);
+            }
+            block.near.push(near);
+        }
+        first as u32
     }
 
-    /// Removes the record at a position (an empty block goes when views are brought up to date); returns the slot of the one that took its place.
-    pub(crate) fn remove(&mut self, key: BlockKey, position: u32) -> Option<u32> {
-        let block = self.blocks.get_mut(&key)?;
-        block.near.swap_remove(position as usize);
+    /// Removes the records of primitives, and says in `slots` where others are then. An empty block goes when views are
+    /// brought up to date.
+    pub(crate) fn remove_all(&mut self, key: BlockKey, gone: impl Iterator<Item = u32>, slots: &mut Slots) {
+        let Some(block) = self.blocks.get_mut(&key) else { return };
+        for slot in gone {
+            let position = slots.head(slot).position;
+            block.near.swap_remove(position as usize);
+            if let Some(moved) = block.near.get(position as usize) {
+                slots.head_mut(moved.slot).position = position;
+            }
+        }
         self.emptied += usize::from(block.near.is_empty());
         block.labels = block.near.iter().fold(0, |bits, near| bits | 1 << (near.label % 64));
         touch(block, key, None, &mut self.touched);
-        block.near.get(position as usize).map(|near| near.slot)
     }
 
     /// Replaces the record at a position, and marks supports as stale; the label must not change.
     pub(crate) fn update(&mut self, key: BlockKey, position: u32, near: Near, stale: &StaleOfOne) {
-        if let Some(block) = self.blocks.get_mut(&key) {
+        self.update_all(key, [(position, near, stale)].into_iter());
+    }
+
+    /// The same for several of a block.
+    pub(crate) fn update_all<'a>(&mut self, key: BlockKey, records: impl Iterator<Item = (u32, Near, &'a StaleOfOne)>) {
+        let Some(block) = self.blocks.get_mut(&key) else { return };
+        for (position, near, stale) in records {
             if block.note(&near) {
                 self.fresh.push(key);
             }

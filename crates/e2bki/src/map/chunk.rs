@@ -246,7 +246,8 @@ impl Chunk {
     pub(super) fn prefetch(&self, i: usize) {
         let head = &self.heads[i];
         let at = head.at as usize;
-        crate::prefetch::prefetch((self.bytes[at], self.bytes.get(at + 64)));
+        let before = self.before.as_ref().map(|before| before.some_of(i));
+        crate::prefetch::prefetch((self.bytes[at], self.bytes.get(at + 64), before));
     }
 
     /// Bytes of what the primitives hold, and of what was derived.

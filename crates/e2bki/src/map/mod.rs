@@ -20,11 +20,11 @@ mod surfaces;
 
 pub(crate) use aabb::{Aabb, Stale, Support};
 pub(crate) use added::Additions;
-pub(crate) use blocks::{Block, Near, cube};
+pub(crate) use blocks::{Block, Near, blocks_between, cube};
 pub(crate) use chunk::Head;
 pub(crate) use log::ChangeLog;
 pub use order::Rank;
 pub(crate) use recipe::Recipe;
 pub(crate) use seen::Seen;
 pub(crate) use set::PrimitiveSet;
-pub(crate) use slots::{Batch, Core};
+pub(crate) use slots::{Batch, BatchRow, Core};

@@ -6,7 +6,7 @@ use super::chunk::{CHUNK, Chunk};
 use super::large::is_small;
 use super::seen::{Deriving, Seen};
 use super::set::{PrimitiveSet, near_of};
-use super::slots::{Batch, Core};
+use super::slots::{Batch, BatchRow, Core};
 use crate::keys::BlockKey;
 use crate::primitive::block_of;
 
@@ -14,6 +14,11 @@ impl PrimitiveSet {
     /// Adds rows of a batch to primitives, (slot, row) pairs, and derives everything anew, unless that can wait. The class
     /// stays: it is that of the rows.
     pub(crate) fn fold(&mut self, pairs: &[(u32, usize)], batch: &Batch) {
+        self.fold_rows(pairs.iter().map(|(slot, row)| (*slot, (batch, *row))).collect());
+    }
+
+    /// The same for rows of several batches.
+    pub(crate) fn fold_rows(&mut self, pairs: Vec<(u32, BatchRow<'_>)>) {
         let (recipe, stamp, defers, follows) = (self.recipe.clone(), self.stamp, self.defers(), self.recipe.follows());
         let (cubes, classes) = (self.cubes(), self.classes());
         let Self { slots, surfaces, .. } = self;
@@ -44,20 +49,29 @@ impl PrimitiveSet {
                 .then(|| Box::new(More { stays, was: (mean, was), now: (core.mean, half_box), stale }));
             Move { many, from, near, more }
         };
-        let moves = slots.add_rows(pairs, batch, before, after);
+        let moves = slots.add_rows(pairs, before, after);
         self.has_many |= moves.iter().flatten().any(|moved| moved.many);
         let (none, mut moving) = (StaleOfOne::default(), Vec::new());
-        // First those that stay, while the positions of all are as they were.
-        for moved in moves.iter().flatten() {
-            let Move { from, near, more, .. } = moved;
-            if let Some(more) = more.as_ref().filter(|more| !more.stays) {
-                moving.push((moved, more));
-                continue;
+        let stays = |moved: &&Move| moved.more.as_ref().is_none_or(|more| more.stays);
+        // First those that stay, while the positions of all are as they were. Most of a block follow each other.
+        for moves in &moves {
+            for group in moves.chunk_by(|a, b| a.from == b.from) {
+                let slots = &self.slots;
+                let records = group.iter().filter(stays).map(|Move { near, more, .. }| {
+                    let stale = more.as_ref().map_or(&none, |more| &more.stale);
+                    (slots.head(near.slot).position, *near, stale)
+                });
+                self.blocks.update_all(group[0].from, records);
+                for moved in group {
+                    match moved.more.as_ref().filter(|more| !more.stays) {
+                        Some(more) => moving.push((moved, more)),
+                        None => {
+                            self.small_reach = self.small_reach.max(moved.near.extent);
+                            self.farthest = self.farthest.max(moved.near.range);
+                        }
+                    }
+                }
             }
-            self.small_reach = self.small_reach.max(near.extent);
-            self.farthest = self.farthest.max(near.range);
-            let stale = more.as_ref().map_or(&none, |more| &more.stale);
-            self.blocks.update(*from, self.slots.head(near.slot).position, *near, stale);
         }
         for (Move { from, near, .. }, More { was, now, stale, .. }) in moving.into_iter().map(|(m, more)| (m, &**more))
         {

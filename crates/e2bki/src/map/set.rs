@@ -9,7 +9,7 @@ use super::chunk::Head;
 use super::large::{Large, is_small, longest};
 use super::recipe::Recipe;
 use super::seen::Seen;
-use super::slots::{Batch, Core, Slots};
+use super::slots::{Batch, BatchRow, Core, Slots, along_curve};
 use super::surfaces::{Surface, Surfaces};
 use crate::keys::BlockKey;
 use crate::primitive::{MANY_QUANTA, Sums, block_of, checked_sum};
@@ -174,53 +174,67 @@ impl PrimitiveSet {
 
     /// Adds judged primitives under fresh ids, in the order of a curve through their blocks.
     pub(crate) fn insert(&mut self, batch: &Batch, rows: impl IntoIterator<Item = usize>) {
-        let rows = batch.along_curve(rows);
+        self.insert_rows(rows.into_iter().map(|row| (batch, row)));
+    }
+
+    /// The same for rows of several batches.
+    pub(crate) fn insert_rows<'a>(&mut self, rows: impl Iterator<Item = BatchRow<'a>>) {
+        let rows = along_curve(rows);
         let first = self.next_id;
         self.next_id += rows.len() as u64;
-        self.add(batch, &rows, |order, _| first + order as u64);
+        self.add(&rows, |order, _| first + order as u64);
     }
 
     /// Adds judged primitives under the ids that they have.
     pub(crate) fn put_back(&mut self, batch: &Batch, rows: impl IntoIterator<Item = usize>) {
-        let rows = batch.along_curve(rows);
-        self.add(batch, &rows, |_, core| core.id);
+        let rows = along_curve(rows.into_iter().map(|row| (batch, row)));
+        self.add(&rows, |_, core| core.id);
     }
 
-    fn add(&mut self, batch: &Batch, rows: &[usize], id_of: impl Fn(usize, &Core) -> u64 + Sync) {
+    fn add(&mut self, rows: &[BatchRow<'_>], id_of: impl Fn(usize, &Core) -> u64 + Sync) {
         let (classes, recipe, stamp, cubes) = (self.slots.classes(), self.recipe.clone(), self.stamp, self.cubes);
         let (defers, follows) = (self.defers(), self.recipe.follows());
         let core = |order: usize| {
-            let core = &batch.cores[rows[order]];
+            let core = core_of(&rows[order]);
             Core { id: id_of(order, core), changed: follows, ..core.clone() }
         };
         let see = |order: usize| {
             let (mut core, mut probability) = (core(order), vec![0.0; classes]);
-            core.judge(batch.row(rows[order], classes), recipe.correlation, &mut probability);
-            let form = recipe.form_on(&core, batch.surfaces.get(rows[order]).copied().unwrap_or_default());
+            let (batch, row) = rows[order];
+            core.judge(batch.row(row, classes), recipe.correlation, &mut probability);
+            let form = recipe.form_on(&core, batch.surfaces.get(row).copied().unwrap_or_default());
             (Seen { version: stamp, ..Seen::of(&core, form, &probability, &recipe, cubes) }, probability)
         };
         let now = if defers { 0 } else { rows.len() };
         let seen: Vec<(Seen, Vec<f32>)> = (0..now).into_par_iter().with_min_len(64).map(see).collect();
         let slots = self.slots.extend(rows.len(), |order| {
             let seen = seen.get(order).map(|(seen, probability)| (*seen, &probability[..]));
-            (core(order), batch.row(rows[order], classes), seen)
+            (core(order), rows[order].0.row(rows[order].1, classes), seen)
         });
-        self.has_many |= rows.iter().any(|row| batch.cores[*row].has_many(batch.row(*row, classes)));
+        self.has_many |= rows.iter().any(|(batch, row)| batch.cores[*row].has_many(batch.row(*row, classes)));
         if defers {
             // Nothing but the records: views know of none yet.
             let records: Vec<(Near, [f64; 3])> = rows
                 .par_iter()
                 .zip(&slots)
                 .with_min_len(256)
-                .map(|(row, slot)| (near_of(&batch.cores[*row], None, *slot, stamp), batch.cores[*row].mean))
+                .map(|(row, slot)| (near_of(core_of(row), None, *slot, stamp), core_of(row).mean))
                 .collect();
+            // Along the curve those of a block follow each other.
             let none = StaleOfOne::default();
-            records.iter().for_each(|(near, mean)| self.enter(*near, *mean, [0.0; 3], &none));
+            for group in records.chunk_by(|(_, a), (_, b)| block_of(*a) == block_of(*b)) {
+                let key = BlockKey(block_of(group[0].1));
+                let first = self.blocks.insert_all(key, group.iter().map(|(near, _)| *near), &none);
+                for ((near, _), position) in group.iter().zip(first..) {
+                    self.farthest = self.farthest.max(near.range);
+                    self.slots.head_mut(near.slot).position = position;
+                }
+            }
             return;
         }
         // What the index needs to know, while both cores have hands free: entering is one after the other.
         let entries = rows.par_iter().zip(&slots).with_min_len(256).map(|(row, slot)| {
-            let core = &batch.cores[*row];
+            let core = core_of(row);
             let support = self.support_of(*slot);
             let half_box = support.map_or([0.0; 3], |support| support.form.half_box);
             (near_of(core, support.as_ref(), *slot, stamp), core.mean, half_box, StaleOfOne::of(support))
@@ -241,17 +255,23 @@ impl PrimitiveSet {
     }
 
     pub(crate) fn remove(&mut self, slot: u32) {
-        self.remove_all(&[slot], &[self.sums(slot).mean()]);
+        self.remove_all(&[(slot, self.sums(slot).mean())]);
     }
 
-    /// Removes primitives of which the means are known; none may be named twice.
-    pub(crate) fn remove_all(&mut self, slots: &[u32], means: &[[f64; 3]]) {
-        for (slot, mean) in slots.iter().zip(means) {
-            let support = self.support_of(*slot);
-            self.blocks.mark(BlockKey(block_of(*mean)), &StaleOfOne::of(support));
-            self.leave(*slot, *mean, support.map_or([0.0; 3], |support| support.form.half_box));
+    /// Removes primitives of which the means are known, quickest if those of a block follow each other; none may be named
+    /// twice.
+    pub(crate) fn remove_all(&mut self, gone: &[(u32, [f64; 3])]) {
+        for group in gone.chunk_by(|(_, a), (_, b)| block_of(*a) == block_of(*b)) {
+            let key = BlockKey(block_of(group[0].1));
+            for (slot, mean) in group {
+                if let Some(support) = self.support_of(*slot) {
+                    self.blocks.mark(key, &StaleOfOne::of(Some(support)));
+                    self.large.remove(*slot, *mean, support.form.half_box);
+                }
+            }
+            self.blocks.remove_all(key, group.iter().map(|(slot, _)| *slot), &mut self.slots);
         }
-        self.slots.remove(slots);
+        self.slots.remove(gone.iter().map(|(slot, _)| *slot));
     }
 
     /// Adds one primitive to another and removes it. Both stay as they are if their sum would not be exact.
@@ -349,10 +369,7 @@ impl PrimitiveSet {
     /// Takes a primitive out of the index, where it is under a mean and half box that it may no longer have.
     pub(super) fn leave(&mut self, slot: u32, mean: [f64; 3], half_box: [f32; 3]) {
         self.large.remove(slot, mean, half_box);
-        let position = self.slots.head(slot).position;
-        if let Some(moved) = self.blocks.remove(BlockKey(block_of(mean)), position) {
-            self.slots.head_mut(moved).position = position;
-        }
+        self.blocks.remove_all(BlockKey(block_of(mean)), [slot].into_iter(), &mut self.slots);
     }
 
     /// A judged copy of all primitives, in order.
@@ -405,6 +422,10 @@ impl PrimitiveSet {
         let (held, seen) = self.slots.byte_size();
         (held, seen, self.blocks.byte_size() + self.large.byte_size() + self.surfaces.byte_size())
     }
+}
+
+fn core_of<'a>((batch, row): &BatchRow<'a>) -> &'a Core {
+    &batch.cores[*row]
 }
 
 pub(super) fn near_of(core: &Core, support: Option<&Support>, slot: u32, stamp: u32) -> Near {

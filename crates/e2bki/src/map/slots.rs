@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 
+use super::added::Before;
 use super::chunk::{CHUNK, Chunk, Head};
 use super::seen::Seen;
 use super::surfaces::Surface;
@@ -58,11 +59,20 @@ impl Batch {
 
     /// Rows in the order of a curve through their blocks: what is near in the world is then near in time and memory.
     pub(crate) fn along_curve(&self, rows: impl IntoIterator<Item = usize>) -> Vec<usize> {
-        let mut rows: Vec<(u64, usize)> =
-            rows.into_iter().map(|row| (BlockKey(self.cores[row].sums.origin).along_curve(), row)).collect();
-        rows.par_sort_unstable();
-        rows.into_iter().map(|(_, row)| row).collect()
+        along_curve(rows.into_iter().map(|row| (self, row))).into_iter().map(|(_, row)| row).collect()
     }
+}
+
+/// A row of a batch.
+pub(crate) type BatchRow<'a> = (&'a Batch, usize);
+
+/// Rows of batches in the order of a curve through their blocks, those of a block in the order in which they come.
+pub(super) fn along_curve<'a>(rows: impl Iterator<Item = BatchRow<'a>>) -> Vec<BatchRow<'a>> {
+    let rows: Vec<BatchRow<'_>> = rows.collect();
+    let curve = |(batch, row): &BatchRow<'_>| BlockKey(batch.cores[*row].sums.origin).along_curve();
+    let mut order: Vec<(u64, u32)> = rows.iter().map(curve).zip(0..).collect();
+    order.par_sort_unstable();
+    order.into_iter().map(|(_, at)| rows[at as usize]).collect()
 }
 
 /// A new primitive: its sums, its log-evidence and, where views are not left to wait, what they read.
@@ -77,6 +87,8 @@ pub(crate) struct Slots {
     alive: usize,
     /// The number of the frame in a submap by which primitives are changed, if what it adds is remembered.
     pub(super) frame: Option<u64>,
+    /// Memory for that, not in use.
+    pub(super) spare: Vec<Box<Before>>,
 }
 
 /// The chunk of a slot, and its number there.
@@ -85,7 +97,7 @@ fn split(slot: u32) -> (usize, usize) {
 }
 
 /// The chunks of some slots, which of a large map are few, each with what is to be done there; by ascending slot.
-fn by_chunk<'a, 'b>(chunks: &'a mut [Chunk], pairs: &'b [(u32, usize)]) -> Vec<(&'b [(u32, usize)], &'a mut Chunk)> {
+fn by_chunk<'a, 'b, T>(chunks: &'a mut [Chunk], pairs: &'b [(u32, T)]) -> Vec<(&'b [(u32, T)], &'a mut Chunk)> {
     let (mut rest, mut first) = (chunks, 0);
     let mut work = Vec::new();
     for pairs in pairs.chunk_by(|a, b| split(a.0).0 == split(b.0).0) {
@@ -97,6 +109,14 @@ fn by_chunk<'a, 'b>(chunks: &'a mut [Chunk], pairs: &'b [(u32, usize)]) -> Vec<(
     work
 }
 
+/// Gives chunks that a frame adds to memory for what they held before.
+fn hand_out<T>(spare: &mut Vec<Box<Before>>, frame: Option<u64>, work: &mut [(&[(u32, T)], &mut Chunk)]) {
+    if frame.is_some() {
+        let without = work.iter_mut().filter(|(_, chunk)| chunk.before.is_none());
+        without.for_each(|(_, chunk)| chunk.before = spare.pop());
+    }
+}
+
 /// Σ over so many points of the number of their frame.
 fn frame_sum(frame: u64, points: f64) -> u64 {
     frame.saturating_mul(points as u64)
@@ -104,7 +124,7 @@ fn frame_sum(frame: u64, points: f64) -> u64 {
 
 impl Slots {
     pub(crate) fn new(classes: usize) -> Self {
-        Self { classes, chunks: Vec::new(), free: Vec::new(), alive: 0, frame: None }
+        Self { classes, chunks: Vec::new(), free: Vec::new(), alive: 0, frame: None, spare: Vec::new() }
     }
 
     pub(crate) fn classes(&self) -> usize {
@@ -204,14 +224,17 @@ impl Slots {
         let first = end - self.chunks.last().map_or(0, |chunk| CHUNK - chunk.heads.len());
         slots.extend((first..first + room).map(|slot| slot as u32));
         let numbered: Vec<(u32, usize)> = slots.iter().copied().zip(0..).collect();
-        let work = by_chunk(&mut self.chunks, &numbered);
+        let mut work = by_chunk(&mut self.chunks, &numbered);
+        hand_out(&mut self.spare, frame, &mut work);
         work.into_par_iter().for_each_init(Vec::new, |row, (numbered, chunk)| {
             numbered.iter().for_each(|(slot, i)| put(chunk, split(*slot).1, *i, row));
         });
         let old = slots.len();
-        let starts = (old..count).into_par_iter().step_by(CHUNK);
-        self.chunks.par_extend(starts.map_init(Vec::new, |row, start| {
+        let mut spare = || frame.and_then(|_| self.spare.pop());
+        let starts: Vec<_> = (old..count).step_by(CHUNK).map(|start| (start, spare())).collect();
+        self.chunks.par_extend(starts.into_par_iter().map_init(Vec::new, |row, (start, before)| {
             let mut chunk = Chunk::default();
+            chunk.before = before;
             (start..count.min(start + CHUNK)).enumerate().for_each(|(at, i)| put(&mut chunk, at, i, row));
             chunk.shrink();
             chunk
@@ -222,9 +245,9 @@ impl Slots {
     }
 
     /// Removes primitives; no slot may be named twice.
-    pub(crate) fn remove(&mut self, slots: &[u32]) {
+    pub(crate) fn remove(&mut self, slots: impl Iterator<Item = u32>) {
         let classes = self.classes;
-        let mut sorted: Vec<(u32, usize)> = slots.iter().copied().zip(0..).collect();
+        let mut sorted: Vec<(u32, usize)> = slots.zip(0..).collect();
         sorted.par_sort_unstable();
         by_chunk(&mut self.chunks, &sorted).into_par_iter().for_each(|(slots, chunk)| {
             for i in slots.iter().map(|(slot, _)| split(*slot).1) {
@@ -232,30 +255,28 @@ impl Slots {
                 chunk.heads[i].set_dead();
             }
         });
-        self.free.extend_from_slice(slots);
-        self.alive -= slots.len();
+        self.free.extend(sorted.iter().map(|(slot, _)| *slot));
+        self.alive -= sorted.len();
     }
 
-    /// Adds rows of a batch to primitives, in parallel: (slot, row) pairs. `before(chunk, i, core)` is called with every
+    /// Adds rows of batches to primitives, in parallel: (slot, row) pairs. `before(chunk, i, core)` is called with every
     /// primitive as it was, then `after(slot, chunk, core, log_evidence, before)` with what it is now, which is written
     /// afterwards; what that returns comes by ascending slot, a vector per chunk.
     pub(super) fn add_rows<B, T: Send>(
         &mut self,
-        pairs: &[(u32, usize)],
-        batch: &Batch,
+        mut pairs: Vec<(u32, BatchRow<'_>)>,
         before: impl Fn(&Chunk, usize, &Core) -> B + Sync,
         after: impl Fn(u32, &mut Chunk, &mut Core, &[i64], B) -> T + Sync,
     ) -> Vec<Vec<T>> {
         let (classes, frame) = (self.classes, self.frame);
-        let mut pairs = pairs.to_vec();
-        pairs.par_sort_unstable();
-        let add = |(pairs, chunk): (&[(u32, usize)], &mut Chunk)| {
+        pairs.par_sort_unstable_by_key(|(slot, (_, row))| (*slot, *row));
+        let add = |(pairs, chunk): (&[(u32, BatchRow<'_>)], &mut Chunk)| {
             let of_one = pairs.chunk_by(|a, b| a.0 == b.0);
             let mut ahead = pairs.iter().skip(AHEAD);
             let (mut evidence, mut row_bytes) = (vec![0; classes], Vec::new());
             let each = of_one.map(|rows| {
                 // Asks for the memory of what comes soon, so that it is there by then.
-                for (slot, row) in ahead.by_ref().take(rows.len()) {
+                for (slot, (batch, row)) in ahead.by_ref().take(rows.len()) {
                     chunk.prefetch(*slot as usize % CHUNK);
                     let (giver, row) = (&batch.cores[*row], batch.row(*row, classes));
                     prefetch((giver.id, giver.sums.range, row.first(), row.last()));
@@ -265,7 +286,7 @@ impl Slots {
                 let mut core = chunk.core(i);
                 let old = before(chunk, i, &core);
                 chunk.log_evidence(i, &mut evidence);
-                for (_, row) in rows {
+                for (_, (batch, row)) in rows {
                     let giver = &batch.cores[*row];
                     core.sums.add(&giver.sums);
                     core.muted &= giver.muted;
@@ -276,7 +297,7 @@ impl Slots {
                 let result = after(slot, chunk, &mut core, &evidence, old);
                 match frame {
                     Some(frame) => {
-                        let points = rows.iter().map(|(_, row)| batch.cores[*row].sums.weight).sum();
+                        let points = rows.iter().map(|(_, (batch, row))| batch.cores[*row].sums.weight).sum();
                         chunk.will_grow(i, classes, frame_sum(frame, points));
                     }
                     None => chunk.let_go(i, classes),
@@ -287,7 +308,9 @@ impl Slots {
             });
             each.collect::<Vec<T>>()
         };
-        by_chunk(&mut self.chunks, &pairs).into_par_iter().map(add).collect()
+        let mut work = by_chunk(&mut self.chunks, &pairs);
+        hand_out(&mut self.spare, frame, &mut work);
+        work.into_par_iter().map(add).collect()
     }
 
     /// Adds one primitive of this store to another.

@@ -154,7 +154,10 @@ impl Sums {
     /// taken out may leave nothing that has a mean.
     /// Nothing if that cannot be exact.
     pub(crate) fn add_times(&mut self, other: &Self, factor: i64) -> Option<()> {
-        let (other, times) = (other.moved_to(self.origin), factor as f64);
+        if other.origin != self.origin {
+            return self.add_times(&other.moved_to(self.origin), factor);
+        }
+        let times = factor as f64;
         self.weight += times * other.weight;
         for i in 0..3 {
             self.first[i] += times * other.first[i];
@@ -163,7 +166,14 @@ impl Sums {
             self.second[i] = self.second[i].checked_add(other.second[i].checked_mul(factor)?)?;
         }
         self.range += times * other.range;
-        (self.limits().is_ok() && other.limits().is_ok()).then_some(())
+        (self.within_limits() && other.within_limits()).then_some(())
+    }
+
+    /// As [`Self::limits`], without words.
+    fn within_limits(&self) -> bool {
+        let second = self.second.iter().fold(0, |most, v| most | v.unsigned_abs());
+        let few = self.weight <= MOST_POINTS && self.range <= MOST_RANGE_M;
+        (few && second <= MOST_QUANTA.unsigned_abs()) || self.limits().is_ok()
     }
 
     /// Whether there is nothing in any sum.

@@ -1,5 +1,7 @@
 //! The difference that submaps make, put into the map: every primitive that it concerns is changed once.
 
+use std::sync::{Mutex, PoisonError};
+
 use rayon::prelude::*;
 
 use super::layer::Layer;
@@ -9,15 +11,15 @@ use super::regions::{Division, Region};
 use super::sheet::Sheet;
 use crate::error::{Error, Result};
 use crate::fold::in_cell;
-use crate::map::{Batch, Core, PrimitiveSet};
+use crate::map::{Batch, BatchRow, Core, PrimitiveSet};
 use crate::primitive::{MOST_QUANTA, Sums};
 
 /// Pieces of a moved row are looked for within so many times its spread, and farther if some are not there: of evenly
 /// spread points none is beyond √3 of it, and what follows along a slanted axis goes little farther.
 const SPREADS: f64 = 2.0;
 
-/// New primitives that are added to a set together: enough for many chunks to be filled side by side, and little memory.
-const TOGETHER: usize = 1 << 15;
+/// Primitives that are changed together: enough for many chunks to be worked on side by side, and little memory.
+const TOGETHER: usize = 1 << 16;
 
 /// What is to be done to a set, region by region.
 #[derive(Default)]
@@ -32,9 +34,8 @@ struct Local {
     /// Primitives that are new.
     fresh: Batch,
     /// Primitives of which nothing is left, and their means.
-    gone: Vec<u32>,
-    means: Vec<[f64; 3]>,
-    /// Points of all pieces that were counted.
+    gone: Vec<(u32, [f64; 3])>,
+    /// Points of all pieces of what is moved.
     points: u64,
 }
 
@@ -46,16 +47,23 @@ impl Change {
     }
 
     fn within(mut spreads: f64, set: &PrimitiveSet, layers: &[Layer<'_>], taken: usize, side: f64) -> Result<Self> {
-        let points: u64 = layers.par_iter().flat_map_iter(Layer::rows).map(|sums| sums.weight as u64).sum();
+        let points: u64 = layers.par_iter().filter(|layer| layer.moves()).map(Layer::points).sum();
         let division = Division::new(side);
+        // Memory that is used for one region after the other.
+        let spare: Mutex<Vec<(Sheet, Scratch)>> = Mutex::default();
+        let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let local = |(sheet, scratch): &mut (Sheet, Scratch), region: Region| {
+            let local = |region: Region| {
+                let (mut sheet, mut scratch) = spare().pop().unwrap_or_default();
                 sheet.clear(set.classes());
-                let points = sum_up(sheet, scratch, (layers, taken), &region, &division)?;
-                Ok(Local { points, ..Local::of(sheet, set, side)? })
+                let points = sum_up(&mut sheet, &mut scratch, (layers, taken), &region, &division)?;
+                let local = Local { points, ..Local::of(&sheet, set, side)? };
+                spare().push((sheet, scratch));
+                Ok(local)
             };
             let regions = division.regions(layers, spreads);
-            let locals: Result<Vec<Local>> = regions.into_par_iter().map_init(Default::default, local).collect();
+            // One by one: they are of very different sizes.
+            let locals: Result<Vec<Local>> = regions.into_par_iter().with_max_len(1).map(local).collect();
             let change = Self(locals?);
             // Exact sums of whole numbers: all is there, or something is missing.
             if change.0.iter().map(|local| local.points).sum::<u64>() == points {
@@ -72,31 +80,37 @@ impl Change {
         })
     }
 
-    /// Does it.
-    pub(super) fn apply(self, set: &mut PrimitiveSet) {
-        set.begin();
-        let mut fresh = Batch::default();
-        for mut local in self.0 {
-            let pairs: Vec<(u32, usize)> = local.slots.iter().copied().zip(0..).collect();
-            set.fold(&pairs, &local.altered);
-            // No other region has a part in them: their slots can be used again.
-            set.remove_all(&local.gone, &local.means);
-            fresh.cores.append(&mut local.fresh.cores);
-            fresh.log_evidence.append(&mut local.fresh.log_evidence);
-            if fresh.cores.len() >= TOGETHER {
-                add(set, std::mem::take(&mut fresh));
-            }
+    /// Does it. No two regions have a part in one primitive, so that slots of what goes can be used for what comes.
+    pub(super) fn apply(mut self, set: &mut PrimitiveSet) {
+        if !set.defers() {
+            self.0.iter_mut().for_each(|local| local.fresh.judge(set.classes(), set.recipe().correlation));
         }
-        add(set, fresh);
+        set.begin();
+        let mut rest = self.0.into_iter();
+        loop {
+            // Neighbouring regions; their memory is free again for what comes next.
+            let mut count = 0;
+            let more = |local: &Local| {
+                let goes_on = count < TOGETHER;
+                count += local.slots.len() + local.gone.len() + local.fresh.cores.len();
+                goes_on
+            };
+            let locals: Vec<Local> = take_while(&mut rest, more);
+            if locals.is_empty() {
+                return;
+            }
+            let altered = locals.iter().flat_map(|local| local.slots.iter().copied().zip(Local::rows(&local.altered)));
+            set.fold_rows(altered.collect());
+            set.remove_all(&locals.iter().flat_map(|local| &local.gone).copied().collect::<Vec<_>>());
+            set.insert_rows(locals.iter().flat_map(|local| Local::rows(&local.fresh)));
+        }
     }
 }
 
-/// Adds new primitives to a set.
-fn add(set: &mut PrimitiveSet, mut fresh: Batch) {
-    if !set.defers() {
-        fresh.judge(set.classes(), set.recipe().correlation);
-    }
-    set.insert(&fresh, 0..fresh.cores.len());
+/// Takes items for as long as something is true of them, and leaves the others.
+fn take_while<T>(rest: &mut std::vec::IntoIter<T>, mut holds: impl FnMut(&T) -> bool) -> Vec<T> {
+    let count = rest.as_slice().iter().take_while(|item| holds(item)).count();
+    rest.by_ref().take(count).collect()
 }
 
 /// Sums up what layers do in a region; returns the points of the pieces there.
@@ -109,11 +123,11 @@ fn sum_up(
 ) -> Result<u64> {
     let (mut points, mut failed) = (0, None);
     for (number, rows) in &region.rows {
-        let sign = if *number < taken { -1 } else { 1 };
+        let (layer, sign) = (&layers[*number], if *number < taken { -1 } else { 1 });
         for row in rows {
-            layers[*number].pieces(*row as usize, scratch, |key, sums, log_evidence| {
-                if division.square(key.cell) == region.square {
-                    points += sums.weight as u64;
+            layer.pieces(*row as usize, scratch, |key, sums, log_evidence| {
+                if division.holds(region.square, key.cell) {
+                    points += if layer.moves() { sums.weight as u64 } else { 0 };
                     if sheet.add(key, sums, log_evidence, sign).is_none() {
                         failed = Some(key);
                     }
@@ -125,15 +139,18 @@ fn sum_up(
 }
 
 impl Local {
+    fn rows(batch: &Batch) -> impl Iterator<Item = BatchRow<'_>> {
+        (0..batch.cores.len()).map(move |row| (batch, row))
+    }
+
     /// What the sums of a region do to a set.
     fn of(sheet: &Sheet, set: &PrimitiveSet, side: f64) -> Result<Self> {
         let mut local = Self::default();
         // First all places, then all sums: what one waits for from memory, others wait for at the same time.
         let slots: Vec<Option<u32>> = sheet.keys.iter().map(|key| in_cell(set, key.cell, key.label, side)).collect();
         let known = slots.iter().flatten().count();
-        local.slots.reserve_exact(known);
-        local.altered.cores.reserve_exact(known);
-        local.altered.log_evidence.reserve_exact(known * set.classes());
+        local.fresh.cores.reserve_exact(slots.len() - known);
+        local.fresh.log_evidence.reserve_exact((slots.len() - known) * set.classes());
         let mut held = vec![0; set.classes()];
         for (row, (key, slot)) in sheet.keys.iter().zip(slots).enumerate() {
             local.look(set, (*key, slot), (&sheet.sums[row], sheet.log_evidence(row)), side, &mut held)?;
@@ -173,8 +190,7 @@ impl Local {
             if !left.is_zero() || held.iter().any(|v| *v != 0) {
                 return Err(missing(key, side));
             }
-            self.gone.push(slot);
-            self.means.push(all.mean());
+            self.gone.push((slot, all.mean()));
             return Ok(());
         }
         if left.weight < 0.0 || left.range < 0.0 || held.iter().any(|v| *v < 0) {
@@ -239,8 +255,8 @@ mod tests {
             let (near, far) = (near.unwrap(), far.unwrap());
             assert_eq!(near.counts(), far.counts());
             let points = |change: &Change| change.0.iter().map(|local| local.points).sum::<u64>();
-            // Taken out where they were and put in elsewhere.
-            assert_eq!((points(&near), points(&far)), (2 * held, 2 * held));
+            // Of those that are put in elsewhere; what is taken out where it was is not looked for.
+            assert_eq!((points(&near), points(&far)), (held, held));
         });
     }
 }

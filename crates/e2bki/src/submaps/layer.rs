@@ -34,6 +34,16 @@ impl<'a> Layer<'a> {
         &self.part.sums
     }
 
+    /// Whether it is elsewhere than it was inserted.
+    pub(super) fn moves(&self) -> bool {
+        self.moved.is_some()
+    }
+
+    /// Points of all rows.
+    pub(super) fn points(&self) -> u64 {
+        self.part.sums.iter().map(|sums| sums.weight as u64).sum()
+    }
+
     /// The cubes that hold every piece of a row, if these are within so many times its spread: the first and the last.
     pub(super) fn cubes(&self, row: usize, spreads: f64) -> ([i32; 3], [i32; 3]) {
         let (sums, side) = (&self.part.sums[row], self.part.side());
@@ -65,7 +75,7 @@ impl<'a> Layer<'a> {
             Some(Moved::Freely(motions)) => {
                 let moved = moved_between(sums, motions.at(self.part.mean_frame(row).unwrap_or(0.0)));
                 cut(&moved, log_evidence, side, scratch, |sums, log_evidence| {
-                    take(Key::of(&sums, log_evidence, side), &sums, log_evidence);
+                    take(Key::of(sums, log_evidence, side), sums, log_evidence);
                 });
             }
         }

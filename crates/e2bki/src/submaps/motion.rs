@@ -37,7 +37,7 @@ pub fn moved_states(state: &PrimitiveState, motion: &Pose, config: &Config) -> V
     }
     let mut pieces = Vec::new();
     cut(&moved, &state.log_evidence, side, &mut scratch, |sums, log_evidence| {
-        pieces.push(PrimitiveState { sums, log_evidence: log_evidence.to_vec(), ..*state });
+        pieces.push(PrimitiveState { sums: *sums, log_evidence: log_evidence.to_vec(), ..*state });
     });
     pieces
 }

@@ -40,8 +40,30 @@ impl Key {
     }
 }
 
+/// Numbers of keys by ascending key, and of equal ones by ascending number.
+fn in_order(keys: &[Key]) -> Vec<u32> {
+    let (low, high) = keys.iter().fold(([i32::MAX; 3], [i32::MIN; 3]), |(low, high), key| {
+        (std::array::from_fn(|i| low[i].min(key.cell[i])), std::array::from_fn(|i| high[i].max(key.cell[i])))
+    });
+    let bits: [u32; 3] =
+        std::array::from_fn(|i| (i64::from(high[i]) - i64::from(low[i])).unsigned_abs().max(1).ilog2() + 1);
+    if bits.iter().sum::<u32>() > 48 {
+        let mut order: Vec<(u128, u32)> = keys.iter().map(Key::rank).zip(0..).collect();
+        order.sort_unstable();
+        return order.into_iter().map(|(_, at)| at).collect();
+    }
+    // A submap is small: its keys are short, and quick to compare.
+    let short = |key: &Key| {
+        let [x, y, z] = std::array::from_fn(|i| (i64::from(key.cell[i]) - i64::from(low[i])).cast_unsigned());
+        ((x << bits[1] | y) << bits[2] | z) << 16 | u64::from(key.label)
+    };
+    let mut order: Vec<(u64, u32)> = keys.iter().map(short).zip(0..).collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, at)| at).collect()
+}
+
 /// What a submap added: geometry and log-evidence, summed for every cube and class, by ascending cube and class.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Part {
     classes: usize,
     /// Side of the cubes, metres.
@@ -52,8 +74,22 @@ pub struct Part {
     /// Σ over the points of the number of their frame in the submap: when it was seen, on average. Empty where that is not
     /// known, as in parts that were moved.
     frames: Vec<u64>,
+    /// Rows by ascending cube and class; empty if that is how they are stored.
+    order: Vec<u32>,
     /// Not put in order yet, all or nothing: what was added, primitive by primitive.
     loose: Vec<Additions>,
+}
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(a, b): (usize, usize)| {
+            (self.keys[a], self.sums[a], self.log_evidence(a), self.frames.get(a))
+                == (other.keys[b], other.sums[b], other.log_evidence(b), other.frames.get(b))
+        };
+        (self.classes, self.side, self.len()) == (other.classes, other.side, other.len())
+            && self.in_order().zip(other.in_order()).all(same)
+            && self.loose == other.loose
+    }
 }
 
 impl Part {
@@ -65,8 +101,17 @@ impl Part {
             sums: Vec::new(),
             log_evidence: Vec::new(),
             frames: Vec::new(),
+            order: Vec::new(),
             loose: Vec::new(),
         }
+    }
+
+    fn with_room(classes: usize, side: f64, rows: usize) -> Self {
+        let mut part = Self::empty(classes, side);
+        part.keys.reserve_exact(rows);
+        part.sums.reserve_exact(rows);
+        part.log_evidence.reserve_exact(rows * classes);
+        part
     }
 
     /// A part of kept states, in any order; their ids mean nothing. `side` is that of the map's cubes, metres, and `frames`
@@ -100,8 +145,18 @@ impl Part {
 
     /// For every sum, in the order of [`Self::states`]: Σ over its points of the number of their frame in the submap, from
     /// 0. Empty if that is not known.
-    pub fn frame_sums(&self) -> &[u64] {
-        &self.frames
+    pub fn frame_sums(&self) -> Vec<u64> {
+        if self.frames.is_empty() { Vec::new() } else { self.in_order().map(|row| self.frames[row]).collect() }
+    }
+
+    /// Whether it is known when sums were seen.
+    pub(super) fn knows_frames(&self) -> bool {
+        !self.frames.is_empty()
+    }
+
+    /// Rows as they are stored, by ascending cube and class.
+    fn in_order(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
+        (0..self.len()).map(|place| self.order.get(place).map_or(place, |row| *row as usize))
     }
 
     /// When a sum was seen: the mean number of its points' frames in the submap, if that is known.
@@ -111,8 +166,8 @@ impl Part {
 
     /// What every sum holds, by ascending cube and class, numbered from 0.
     pub fn states(&self) -> impl ExactSizeIterator<Item = PrimitiveState> + '_ {
-        (0..self.len()).map(|row| PrimitiveState {
-            id: row as u64,
+        self.in_order().enumerate().map(|(id, row)| PrimitiveState {
+            id: id as u64,
             muted: false,
             sums: self.sums[row],
             log_evidence: self.log_evidence(row).to_vec(),
@@ -158,6 +213,7 @@ impl Part {
             + self.sums.capacity() * size_of::<Sums>()
             + self.log_evidence.capacity() * size_of::<i64>()
             + self.frames.capacity() * size_of::<u64>()
+            + self.order.capacity() * size_of::<u32>()
             + self.loose.iter().map(Additions::byte_size).sum::<usize>()
     }
 
@@ -178,20 +234,30 @@ impl Part {
             return;
         }
         let (side, classes, loose) = (self.side, self.classes, std::mem::take(&mut self.loose));
-        let mut order: Vec<(Key, (u32, u32))> = Vec::with_capacity(loose.iter().map(Additions::len).sum());
-        for (number, added) in loose.iter().enumerate() {
-            let keys = added
-                .sums
-                .iter()
-                .zip(&added.labels)
-                .map(|(sums, label)| Key { cell: cell_of(sums.mean(), side), label: *label });
-            order.extend(keys.zip((0..).map(|row| (number as u32, row))));
+        let count = loose.iter().map(Additions::len).sum();
+        let mut part = Self::with_room(classes, side, count);
+        part.frames.reserve_exact(count);
+        // One after the other, as they are in memory.
+        for added in loose {
+            for row in 0..added.len() {
+                let sums = added.sums(row);
+                let key = Key { cell: cell_of(sums.mean(), side), label: added.label(row) };
+                part.push(key, &sums, &[], Some(&added.frames(row)));
+                let first = part.log_evidence.len();
+                part.log_evidence.resize(first + classes, 0);
+                added.add_evidence(row, &mut part.log_evidence[first..]);
+            }
         }
-        order.sort_unstable_by_key(|(key, at)| (key.rank(), *at));
-        *self = Self::summed(classes, side, order, |(number, row)| {
-            let (added, row) = (&loose[number as usize], row as usize);
-            (&added.sums[row], &added.log_evidence[row * classes..(row + 1) * classes], added.frames.get(row))
-        });
+        let order = in_order(&part.keys);
+        let twice = |pair: &[u32]| part.keys[pair[0] as usize] == part.keys[pair[1] as usize];
+        if order.windows(2).any(twice) {
+            // Something else changed a primitive, or took it away, and then frames added to it again.
+            let order = order.into_iter().map(|row| (part.keys[row as usize], row as usize)).collect();
+            let row = |row: usize| (&part.sums[row], part.log_evidence(row), part.frames.get(row));
+            *self = Self::summed(classes, side, order, row);
+        } else {
+            *self = Self { order, ..part };
+        }
     }
 
     /// Rows of ascending keys, those of one key added together.
@@ -201,10 +267,7 @@ impl Part {
         order: Vec<(Key, At)>,
         row: impl Fn(At) -> (&'a Sums, &'a [i64], Option<&'a u64>),
     ) -> Self {
-        let mut part = Self::empty(classes, side);
-        part.keys.reserve_exact(order.len());
-        part.sums.reserve_exact(order.len());
-        part.log_evidence.reserve_exact(order.len() * classes);
+        let mut part = Self::with_room(classes, side, order.len());
         for (key, at) in order {
             let (sums, log_evidence, frames) = row(at);
             if part.keys.last() == Some(&key) {

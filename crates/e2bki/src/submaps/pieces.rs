@@ -36,17 +36,20 @@ impl Spread {
         [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]][axis]
     }
 
-    /// Those of the points whose coordinate along an axis has another mean and variance; the other coordinates follow as
-    /// far as they go along with it.
-    fn part(&self, axis: usize, weight: f64, mean: f64, variance: f64) -> Self {
+    /// How far the coordinates go along with that of an axis.
+    fn follow(&self, axis: usize) -> [f64; 3] {
         let column = self.column(axis);
         // As far as any points do (Cauchy and Schwarz): rounding, or a made-up file, would take a part anywhere.
-        let follow: [f64; 3] = std::array::from_fn(|i| {
+        std::array::from_fn(|i| {
             let most = self.covariance[i] * column[axis];
             if column[i] * column[i] <= most { column[i] } else { most.sqrt().copysign(column[i]) }
         })
-        .map(|v| v / column[axis]);
-        let (shift, change) = (mean - self.mean[axis], variance - column[axis]);
+        .map(|v| v / column[axis])
+    }
+
+    /// Those of the points whose coordinate along an axis has a mean farther by `shift` and a variance greater by `change`; the
+    /// other coordinates follow.
+    fn part(&self, follow: &[f64; 3], weight: f64, shift: f64, change: f64) -> Self {
         let pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
         Self {
             weight,
@@ -61,6 +64,10 @@ impl Spread {
 
     /// Two parts on either side of a face between cubes, if there are points on both.
     fn cut(&self, side: f64) -> Option<[Self; 2]> {
+        // Most pieces are of one point.
+        if self.weight < 2.0 {
+            return None;
+        }
         for axis in 0..3 {
             let variance = self.covariance[axis];
             if variance < POINT_M2 {
@@ -79,7 +86,10 @@ impl Spread {
                 if below >= 1.0 && below <= self.weight - 1.0 {
                     // The cut that leaves whole points on either side.
                     let (share, rest) = (below / self.weight, 1.0 - below / self.weight);
-                    let part = |weight, share: f64, mean| self.part(axis, weight, mean, variance * share * share);
+                    let follow = self.follow(axis);
+                    let part = |weight, share: f64, mean: f64| {
+                        self.part(&follow, weight, mean - self.mean[axis], variance * share * share - variance)
+                    };
                     return Some([
                         part(below, share, low + 0.5 * share * length),
                         part(self.weight - below, rest, low + (share + 0.5 * rest) * length),
@@ -118,7 +128,10 @@ impl Spread {
 
 /// The spread of points that no cube of this side can have held, metres: they would be cut into any number of pieces.
 pub(super) fn too_wide(sums: &Sums, side: f64) -> Option<f64> {
-    let [xx, yy, zz, ..] = sums.covariance();
+    wider(sums.covariance(), side)
+}
+
+fn wider([xx, yy, zz, ..]: [f64; 6], side: f64) -> Option<f64> {
     let spread = (xx + yy + zz).sqrt();
     (spread > MOST_SPREAD * side).then_some(spread)
 }
@@ -131,6 +144,19 @@ pub(super) struct Scratch {
     rest: Vec<i64>,
 }
 
+/// The share that some of the points have of a value, rounded towards zero. All are whole numbers.
+fn share_of(value: i64, points: f64, of: f64) -> i64 {
+    let product = value as f64 * points;
+    // Below 2⁵³ a product is exact, and a quotient that is no whole number is farther from the next one than it is rounded.
+    if product.abs() < EXACT {
+        return (product / of) as i64;
+    }
+    (i128::from(value) * points as i128 / of as i128) as i64
+}
+
+/// Whole numbers below this are exact in floating point.
+const EXACT: f64 = (1_u64 << 53) as f64;
+
 /// Cuts sums of one class at the faces of cubes. The pieces together are the whole, to the bit: points, moments, ranges
 /// and evidence, of which every piece has its points' share. What no cube can have held stays in one piece.
 pub(super) fn cut(
@@ -138,11 +164,14 @@ pub(super) fn cut(
     log_evidence: &[i64],
     side: f64,
     scratch: &mut Scratch,
-    mut take: impl FnMut(Sums, &[i64]),
+    mut take: impl FnMut(&Sums, &[i64]),
 ) {
+    if whole.weight < 2.0 {
+        return take(whole, log_evidence);
+    }
     let spread = Spread { weight: whole.weight, mean: whole.mean(), covariance: whole.covariance() };
-    let parts = if too_wide(whole, side).is_none() { spread.cut(side) } else { None };
-    let Some([below, above]) = parts else { return take(*whole, log_evidence) };
+    let parts = if wider(spread.covariance, side).is_none() { spread.cut(side) } else { None };
+    let Some([below, above]) = parts else { return take(whole, log_evidence) };
     let Scratch { pieces, evidence, rest } = scratch;
     pieces.clear();
     below.pieces(side, 1, pieces);
@@ -155,21 +184,15 @@ pub(super) fn cut(
     for piece in pieces {
         let range = nearest(whole.range * piece.weight / whole.weight / QUANTUM_M) as f64 * QUANTUM_M;
         let sums = piece.sums(range);
-        let (own, all) = (piece.weight as i64, whole.weight as i64);
-        let share = |value: &i64| match value.checked_mul(own) {
-            _ if *value == 0 => 0,
-            Some(product) => product / all,
-            None => (i128::from(*value) * i128::from(own) / i128::from(all)) as i64,
-        };
         evidence.clear();
-        evidence.extend(log_evidence.iter().map(share));
+        evidence.extend(log_evidence.iter().map(|value| share_of(*value, piece.weight, whole.weight)));
         rest.iter_mut().zip(&*evidence).for_each(|(rest, own)| *rest -= own);
         // Both are within limits, as the whole was.
         rest_of_sums.add_times(&sums, -1);
-        take(sums, evidence);
+        take(&sums, evidence);
     }
     rest_of_sums.settle();
-    take(rest_of_sums, rest);
+    take(&rest_of_sums, rest);
 }
 
 #[cfg(test)]
@@ -193,7 +216,7 @@ mod tests {
     fn pieces_of(whole: &Sums, log_evidence: &[i64]) -> Vec<(Sums, Vec<i64>)> {
         let mut pieces = Vec::new();
         cut(whole, log_evidence, SIDE, &mut Scratch::default(), |sums, evidence| {
-            pieces.push((sums, evidence.to_vec()))
+            pieces.push((*sums, evidence.to_vec()))
         });
         pieces
     }
@@ -222,6 +245,23 @@ mod tests {
             sum.settle();
             prop_assert_eq!(sum, whole);
             prop_assert_eq!(sum_of_evidence, evidence);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn shares_are_those_of_whole_numbers(
+            value in prop_oneof![0..100_i64, 0..1_i64 << 40, 0..=1_i64 << 62, -(1_i64 << 60)..0],
+            of in prop_oneof![1..50_i64, 1..=1_i64 << 31],
+            part in 0.0..=1.0_f64,
+        ) {
+            let points = (of as f64 * part).round();
+            let exactly = i128::from(value) * points as i128 / i128::from(of);
+            prop_assert_eq!(i128::from(share_of(value, points, of as f64)), exactly);
+            // Just below and at whole shares.
+            for near in [value / of * of, value / of * of - value.signum()] {
+                prop_assert_eq!(i128::from(share_of(near, 1.0, of as f64)), i128::from(near) / i128::from(of));
+            }
         }
     }
 

@@ -55,7 +55,7 @@ impl Placement {
 
     /// The motions by which a part is moved: of one piece where it does not know when it was seen.
     pub(super) fn motions(&self, anchor: &Pose, inserted: &[SubmapFrame], part: &Part) -> Result<Motions> {
-        if part.frame_sums().is_empty() || self.frames.is_empty() {
+        if !part.knows_frames() || self.frames.is_empty() {
             return Ok(Motions(vec![(0.0, self.motion(anchor, inserted)?)]));
         }
         let known =

@@ -41,6 +41,13 @@ impl Division {
         [cell[0].div_euclid(self.cubes), cell[1].div_euclid(self.cubes)]
     }
 
+    /// Whether a region holds a cube.
+    pub(super) fn holds(&self, square: Square, cell: [i32; 3]) -> bool {
+        (0..2).all(|i| {
+            (0..i64::from(self.cubes)).contains(&(i64::from(cell[i]) - i64::from(square[i]) * i64::from(self.cubes)))
+        })
+    }
+
     /// All regions that rows of layers may have pieces in, in a fixed order. Pieces are looked for within so many times
     /// the spread of their row.
     pub(super) fn regions(&self, layers: &[Layer<'_>], spreads: f64) -> Vec<Region> {
