@@ -22,14 +22,15 @@ def test_a_network_that_is_too_sure_is_corrected() -> None:
     assert learned is not None and learned.best is not None
     assert learned.key == "temperature" and learned.best.brier < 0.8 * learned.before.brier
     assert learned.config.temperature == learned.best.value
-    shares = np.array(learned.config.confusion)
-    assert shares.shape == (2, 2) and np.allclose(shares.sum(axis=1), 1.0, atol=1e-3)
-    assert abs(shares[0, 1] - 0.25) < 0.05  # half of what it calls `a` is `b`, and half is taken at its word
-    again = e2bki.Config.from_toml(learned.config.to_toml())
-    assert again == learned.config and again.confusion == learned.config.confusion
-    e2bki.Map(classes=["a", "b"], config=learned.config)
+    assert learned.config.agreement == learned.best.agreement
+    # No answer becomes right by correcting classes here: that is left out.
+    assert not learned.best.corrected and learned.config.confusion == []
+    config = learned.config.replace(confusion=[[0.75, 0.25], [0.0, 1.0]])
+    again = e2bki.Config.from_toml(config.to_toml())
+    assert again == config and again.confusion == config.confusion
+    e2bki.Map(classes=["a", "b"], config=config)
     with pytest.raises(ValueError, match="3 × 3"):
-        e2bki.Map(classes=["a", "b", "c"], config=learned.config)
+        e2bki.Map(classes=["a", "b", "c"], config=config)
 
 
 def test_nothing_is_learned_from_nothing_and_mistakes_are_told() -> None:

@@ -1,4 +1,4 @@
-//! `e2bki calibrate`: class confusion and confidence of a network, and reach and weight of single classes, learned from
+//! `e2bki calibrate`: class confusion and confidence of a network, confidence of the map, and reach of kernels, learned from
 //! labelled frames.
 
 use std::path::PathBuf;
@@ -22,12 +22,14 @@ use crate::{network, outputs, table};
     e2bki calibrate drive --semantics evidence:predictions -o calibrated.toml\n  \
     e2bki map drive --semantics evidence:predictions --config calibrated.toml -o map.e2bki\n  \
     e2bki calibrate drive --semantics evidence:predictions --by-class -o calibrated.toml\n\n\
-    Two things are learned: which class the network means by the one it says (`confusion`), and how sure it may be\n\
-    (`temperature`, of hard labels `label_strength`). For the second, every second of the chosen frames is mapped, over\n\
-    and over with other values, and each map is asked at the labelled points of the frames between; the one with the\n\
-    least Brier score is taken. With --by-class, two more: how far the kernels of each class reach (`class_reach`), and how\n\
-    much what is said of it counts (`class_weights`). A step of a factor is taken if Acc and mIoU gain by it, less a price\n\
-    for places on beams that the map then claims though nothing is there. Calibrate on frames that you do not test on.")]
+    Three things are learned: which class the network means by the one it says (`confusion`), how sure it may be\n\
+    (`temperature`, of hard labels `label_strength`), and how sure the map may be (`agreement`, which changes how beliefs\n\
+    are read and nothing of what is mapped). Every second of the chosen frames is mapped, over and over, and each map is\n\
+    asked at the labelled points of the frames between and read with the agreement that fits it; the least Brier score\n\
+    is taken, or what there was where nothing is clearly better. With --by-class also how far kernels reach: whether\n\
+    uncertain primitives are kept (`gate`), the reach of all (`uncertainty_sensitivity`) and of single classes\n\
+    (`class_reach`). A step is taken if Acc, mIoU and Brier score gain by it, less a price for volume, which may be 1.3\n\
+    times that of the map as it is. Calibrate on frames that you do not test on.")]
 pub(crate) struct Options {
     #[command(flatten)]
     data: DataArguments,
@@ -43,7 +45,7 @@ pub(crate) struct Options {
     /// Use at most this many frames, evenly spread
     #[arg(long, default_value_t = 20, value_name = "N")]
     most: usize,
-    /// Learn reach and weight of every class too: some minutes
+    /// Learn how far kernels reach too, all and those of every class: some minutes
     #[arg(long)]
     by_class: bool,
     /// Write the calibrated configuration
@@ -92,21 +94,24 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             options.data.dir.display()
         );
     };
-    let mut rows = vec![[learned.key, "Brier score %", "ECE %", "right %", ""].map(String::from).to_vec()];
+    let mut rows = vec![[learned.key, "agreement", "Brier score %", "ECE %", "right %", ""].map(String::from).to_vec()];
     let row = |rung: &Rung, mark: &str| {
         let numbers = [rung.brier, rung.ece, rung.right].map(|v| format!("{v:.2}"));
-        std::iter::once(rung.value.to_string()).chain(numbers).chain([mark.to_string()]).collect::<Vec<_>>()
+        let settings = [rung.value, rung.agreement].map(|v| v.to_string());
+        settings.into_iter().chain(numbers).chain([mark.to_string()]).collect::<Vec<_>>()
     };
     rows.push(row(&learned.before, "as it is"));
     for rung in &learned.tried {
-        rows.push(row(rung, if learned.best == Some(*rung) { "corrected ← best" } else { "corrected" }));
+        let how = if rung.corrected { "corrected" } else { "" };
+        rows.push(row(rung, &if learned.best == Some(*rung) { format!("{how} ← best") } else { how.into() }));
     }
     table::print(&rows)?;
     table::line(&format!("{} frames, {} points known to all maps", frames.len(), learned.asked))?;
     if learned.best.is_none() {
         table::line("no setting is clearly better; the source is taken as it is")?;
     }
-    let by_class = if options.by_class { by_class(&frames, dataset.classes(), learned.config())? } else { None };
+    let by_class =
+        if options.by_class { by_class(&frames, dataset.classes(), [&before, learned.config()])? } else { None };
     let config = by_class.as_ref().map_or_else(|| learned.config(), ClassCalibration::config);
     let unchanged = *config == before;
     let config = config.clone().with(|c| c.free_space = counted);
@@ -122,47 +127,53 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut numbers = serde_json::to_value(&learned)?;
     if let Some(by_class) = &by_class {
         numbers["by_class"] = serde_json::to_value(by_class)?;
-        let factors = dataset.classes().names().iter().zip(factors(by_class, dataset.classes()));
-        let named = factors.map(|(name, [reach, weight])| (name.clone(), json!({ "reach": reach, "weight": weight })));
-        numbers["by_class"]["factors"] = serde_json::Value::Object(named.collect());
+        let reach = dataset.classes().names().iter().enumerate();
+        let named = reach.map(|(class, name)| (name.clone(), json!(config.kernel.class_reach.of(class))));
+        numbers["by_class"]["reach"] = serde_json::Value::Object(named.collect());
     }
     table::write_json(path, &numbers)
 }
 
-/// Learns what single classes need and shows it; nothing if there was nothing to ask about.
-fn by_class(frames: &[LabelledFrame], classes: &ClassSet, config: &Config) -> Result<Option<ClassCalibration>> {
-    let bar = table::progress(ClassCalibration::most_steps(classes.len()), "factors");
-    let learned = ClassCalibration::learn(frames, classes, config, || bar.inc(1))?;
+/// Learns how far kernels reach and shows it; nothing if there was nothing to ask about.
+fn by_class(
+    frames: &[LabelledFrame],
+    classes: &ClassSet,
+    [uncalibrated, config]: [&Config; 2],
+) -> Result<Option<ClassCalibration>> {
+    let bar = table::progress(ClassCalibration::most_steps(classes.len()), "steps");
+    let learned = ClassCalibration::learn(frames, classes, uncalibrated, config, || bar.inc(1))?;
     bar.finish_and_clear();
     let Some(learned) = learned else { return Ok(None) };
     let numbers = |name: &str, worth: &Worth| {
-        let numbers = [worth.acc, worth.miou, worth.near].map(|v| format!("{v:.2}"));
-        std::iter::once(name.to_string()).chain(numbers).collect::<Vec<_>>()
+        let numbers = [worth.acc, worth.miou, worth.brier, worth.ece].map(|v| format!("{v:.2}"));
+        let volume = format!("{:.0}", worth.volume_m3);
+        std::iter::once(name.to_string()).chain(numbers).chain([volume]).collect::<Vec<_>>()
     };
-    let mut rows = vec![
-        ["maps of half of the frames", "Acc %", "mIoU with misses %", "near-empty claimed %"]
-            .map(String::from)
-            .to_vec(),
-    ];
-    rows.push(numbers("classes alike", &learned.before));
-    rows.push(numbers("by class", &learned.after));
+    let head = ["maps of half of the frames", "Acc %", "mIoU with misses %", "Brier score %", "ECE %", "m³"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    rows.push(numbers("before", &learned.before));
+    rows.push(numbers("with what was learned of reach", &learned.after));
     table::print(&rows)?;
-    let mut rows = vec![["class", "reach", "weight"].map(String::from).to_vec()];
-    for (name, factors) in classes.names().iter().zip(factors(&learned, classes)) {
-        if factors != [1.0, 1.0] {
-            rows.push(std::iter::once(name.clone()).chain(factors.map(|f| format!("× {f:.2}"))).collect());
+    let after = learned.config();
+    let mut rows = vec![["", "before", "learned"].map(String::from).to_vec()];
+    let mut changed = |name: &str, values: [String; 2]| {
+        if values[0] != values[1] {
+            rows.push(std::iter::once(name.to_string()).chain(values).collect());
         }
+    };
+    changed("gate", [config, after].map(|c| c.fusion.gate.name().to_string()));
+    changed("uncertainty_sensitivity", [config, after].map(|c| format!("{:.3}", c.kernel.uncertainty_sensitivity)));
+    changed("agreement", [config, after].map(|c| c.views.agreement.to_string()));
+    for (class, name) in classes.names().iter().enumerate() {
+        changed(
+            &format!("reach of {name}"),
+            [config, after].map(|c| format!("× {:.2}", c.kernel.class_reach.of(class))),
+        );
     }
     if rows.len() == 1 {
-        table::line("no class is better with another reach or weight")?;
+        table::line("nothing is better with another reach")?;
     } else {
         table::print(&rows)?;
     }
     Ok(Some(learned))
-}
-
-/// Factors of reach and weight of every class.
-fn factors(learned: &ClassCalibration, classes: &ClassSet) -> Vec<[f32; 2]> {
-    let Config { kernel, input, .. } = learned.config();
-    (0..classes.len()).map(|class| [kernel.class_reach.of(class), input.class_weights.of(class)]).collect()
 }

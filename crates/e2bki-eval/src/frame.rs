@@ -40,6 +40,16 @@ impl LabelledFrame {
         Frame { points: &self.points, semantics, world_from_sensor: self.world_from_sensor, scan: None }
     }
 
+    /// The points whose class is known: where they are in the world, and their class.
+    pub(crate) fn labelled_places(&self, classes: usize) -> impl Iterator<Item = ([f64; 3], usize)> {
+        let known = move |(point, class): &(&[f32; 3], &u32)| {
+            (**class as usize) < classes && point.iter().all(|v| v.is_finite())
+        };
+        let placed =
+            |(point, class): (&[f32; 3], &u32)| (self.world_from_sensor.apply(point.map(f64::from)), *class as usize);
+        self.points.iter().zip(&self.truth).filter(known).map(placed)
+    }
+
     /// The frame with only those points whose numbers pass.
     pub fn filtered(&self, classes: usize, mut keep: impl FnMut(usize) -> bool) -> Self {
         let kept: Vec<usize> = (0..self.points.len()).filter(|i| keep(*i)).collect();

@@ -35,6 +35,7 @@ mod near;
 pub mod plot;
 mod protocol;
 mod queries;
+mod reading;
 mod record;
 mod source;
 mod table;

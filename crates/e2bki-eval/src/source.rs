@@ -1,21 +1,23 @@
 //! Calibration of a source of semantics, learned from labelled frames that are not asked about: what it means by the
-//! classes that it says, and how much surer of itself it is than it is right.
+//! classes that it says, how much surer of itself it is than it is right, and how sure the map may be in the end.
 //!
 //! The first is a confusion of classes: P(true class | said class) over the labelled points, softened, since few frames
 //! know little of other places. The second is one number, the temperature of soft semantics or the strength of hard
-//! labels. What counts there is the map, not the points by themselves: maps of every second frame are built over a
-//! ladder of values, all are asked at the labelled points of the frames between, and the value whose map has the least
-//! Brier score is taken. If that is not clearly less than without any of this, everything stays as it is.
+//! labels. The third is `agreement`, with which beliefs are read ([`reading`]). What counts is the map, not the points by
+//! themselves: maps of every second frame are built over a ladder of values with and without the confusion, all are asked at the
+//! labelled points of the frames between and read as surely as they may be, and the one with the least Brier score is
+//! taken. If that is not clearly less than that of the map as it is, only the way of reading is learned.
 
 use e2bki::config::Confusion;
-use e2bki::{ClassSet, Config, EvidentialPoints, Mapper};
+use e2bki::{Belief, ClassSet, Config, EvidentialPoints, Mapper, SemanticMapper};
 
 use crate::calibration::Calibration;
 use crate::error::Result;
 use crate::frame::{LabelledFrame, Said};
+use crate::reading;
 
-/// Steps of √2 down and up from the configuration's own value.
-const LADDER: std::ops::RangeInclusive<i32> = -4..=6;
+/// Steps of 2 down and up from the configuration's own value.
+const LADDER: std::ops::RangeInclusive<i32> = -2..=3;
 
 /// Share of what a source says that is taken at its word.
 const AT_ITS_WORD: f32 = 0.5;
@@ -26,7 +28,7 @@ const FEWEST: f64 = 20.0;
 /// Brier scores within this share of the least are as good: the value nearest to the own one is taken of them.
 const SAME: f64 = 0.01;
 
-/// A Brier score must be less by this share than without calibration to change anything.
+/// A Brier score must be less by this share than that of the map as it is to change what is mapped.
 const NOISE: f64 = 0.02;
 
 /// The map that a value gives.
@@ -34,6 +36,10 @@ const NOISE: f64 = 0.02;
 pub struct Rung {
     /// The value.
     pub value: f64,
+    /// Whether classes are corrected by the learned confusion.
+    pub corrected: bool,
+    /// The `agreement` with which the map is read.
+    pub agreement: f64,
     /// Brier score of the map's confidence 1 − u, percent.
     pub brier: f64,
     /// Its expected calibration error, percent.
@@ -49,9 +55,9 @@ pub struct SourceCalibration {
     pub key: &'static str,
     /// The map without calibration.
     pub before: Rung,
-    /// The values that were tried, ascending, all with the learned confusion.
+    /// What was tried: the values ascending, without and then with the learned confusion.
     pub tried: Vec<Rung>,
-    /// The best of them; nothing if none is clearly better than what there was.
+    /// The best of them; nothing if none is better than what there was.
     pub best: Option<Rung>,
     /// Places that were asked about: those that all maps occupy.
     pub asked: usize,
@@ -80,38 +86,46 @@ impl SourceCalibration {
             c.input.confusion = shares;
             c.input.class_trust = 0.0;
         });
-        let mut candidates = vec![(own, config.clone())];
-        for exponent in LADDER {
-            let value = three_digits(own * 2.0_f64.powf(0.5 * f64::from(exponent)));
-            let mut config = corrected.clone();
-            config.set_text(key, &value.to_string())?;
-            candidates.push((value, config));
+        let mut candidates = vec![(own, false, config.clone())];
+        for (corrected, start) in [(false, config), (true, &corrected)] {
+            for exponent in LADDER {
+                let value = three_digits(own * 2.0_f64.powi(exponent));
+                let mut config = start.clone();
+                config.set_text(key, &value.to_string())?;
+                candidates.push((value, corrected, config));
+            }
         }
-        let (places, truth) = questions(frames, classes.len());
+        let questions = frames.iter().skip(1).step_by(2).flat_map(|frame| frame.labelled_places(classes.len()));
+        let (places, truth): (Vec<[f64; 3]>, Vec<usize>) = questions.unzip();
         let mut answers = Vec::new();
-        for (_, config) in &candidates {
+        for (_, _, config) in &candidates {
             let mut map = Mapper::new(classes.clone(), config.clone().with(|c| c.views.live_voxels = false))?;
             for frame in frames.iter().step_by(2) {
                 map.insert(&frame.borrow())?;
             }
-            let beliefs = map.query(&places);
-            answers.push(beliefs.iter().map(|b| b.label().map(|label| (label, 1.0 - b.uncertainty()))).collect());
+            answers.push(map.query_voxels(&places)?.iter().collect::<Vec<Belief>>());
             step();
         }
-        let values: Vec<f64> = candidates.iter().map(|(value, _)| *value).collect();
-        let Some((rungs, asked)) = rungs(&values, &answers, &truth) else { return Ok(None) };
-        let (before, tried) = (rungs[0], rungs[1..].to_vec());
-        let least = tried.iter().map(|rung| rung.brier).fold(f64::INFINITY, f64::min);
-        let as_good = tried.iter().copied().enumerate().filter(|(_, rung)| rung.brier <= (1.0 + SAME) * least);
-        let best = as_good.min_by_key(|(i, _)| (*i as i32 + LADDER.start()).abs());
-        let best = best.filter(|(_, rung)| rung.brier < (1.0 - NOISE) * before.brier);
-        let learned = best.map_or_else(|| config.clone(), |(i, _)| candidates[i + 1].1.clone());
-        Ok(Some(Self { key, before, tried, best: best.map(|(_, rung)| rung), asked, learned }))
+        let common: Vec<usize> = (0..truth.len()).filter(|i| answers.iter().all(|of| of[*i].observed())).collect();
+        let known = |of: &[Belief]| -> Vec<(Belief, bool)> {
+            common.iter().map(|i| (of[*i], of[*i].label() == Some(truth[*i]))).collect()
+        };
+        let own_agreement = config.views.agreement;
+        let Some(before) = rung((own, false, own_agreement), &known(&answers[0])) else { return Ok(None) };
+        let mut tried = Vec::new();
+        for ((value, corrected, config), answers) in candidates.iter_mut().zip(&answers).skip(1) {
+            let known = known(answers);
+            config.views.agreement = reading::fit(&known, own_agreement);
+            tried.extend(rung((*value, *corrected, config.views.agreement), &known));
+        }
+        let best = best(&before, &tried);
+        let learned = best.map_or_else(|| config.clone(), |i| candidates[i + 1].2.clone());
+        Ok(Some(Self { key, before, best: best.map(|i| tried[i]), tried, asked: common.len(), learned }))
     }
 
     /// How many maps are built.
     pub fn maps() -> usize {
-        1 + LADDER.count()
+        1 + 2 * LADDER.count()
     }
 
     /// The configuration with what was learned.
@@ -155,39 +169,29 @@ fn confusion(frames: &[LabelledFrame], classes: usize, config: &Config) -> Resul
     Ok(Confusion::new(counts.into_iter().enumerate().map(row).collect()))
 }
 
-/// Labelled points of every second frame, in the world, with their classes.
-fn questions(frames: &[LabelledFrame], classes: usize) -> (Vec<[f64; 3]>, Vec<usize>) {
-    let (mut places, mut truth) = (Vec::new(), Vec::new());
-    for frame in frames.iter().skip(1).step_by(2) {
-        for (point, class) in frame.points.iter().zip(&frame.truth) {
-            if (*class as usize) < classes && point.iter().all(|v| v.is_finite()) {
-                places.push(frame.world_from_sensor.apply(point.map(f64::from)));
-                truth.push(*class as usize);
-            }
-        }
+/// How good answers are, read with an `agreement`; nothing if there is none.
+fn rung((value, corrected, agreement): (f64, bool, f64), known: &[(Belief, bool)]) -> Option<Rung> {
+    let mut calibration = Calibration::default();
+    for (belief, right) in known {
+        calibration.add(*right, 1.0 - belief.read_with(agreement).uncertainty());
     }
-    (places, truth)
+    let right = known.iter().filter(|(_, right)| *right).count();
+    let right = 100.0 * right as f64 / known.len() as f64;
+    Some(Rung { value, corrected, agreement, brier: calibration.brier()?, ece: calibration.ece()?, right })
 }
 
-/// Label and confidence of every place, where there is one.
-type Answers = Vec<Option<(usize, f64)>>;
-
-/// How good the answers are at the places that all answer, and how many those are; nothing if there is none.
-fn rungs(values: &[f64], answers: &[Answers], truth: &[usize]) -> Option<(Vec<Rung>, usize)> {
-    let common: Vec<usize> = (0..truth.len()).filter(|i| answers.iter().all(|of| of[*i].is_some())).collect();
-    let rung = |(value, answers): (&f64, &Answers)| {
-        let (mut calibration, mut right) = (Calibration::default(), 0);
-        for i in &common {
-            if let Some((label, sure)) = answers[*i] {
-                calibration.add(label == truth[*i], sure);
-                right += u32::from(label == truth[*i]);
-            }
-        }
-        let right = 100.0 * f64::from(right) / common.len() as f64;
-        Some(Rung { value: *value, brier: calibration.brier()?, ece: calibration.ece()?, right })
-    };
-    let rungs = values.iter().zip(answers).map(rung).collect::<Option<Vec<_>>>()?;
-    Some((rungs, common.len()))
+/// Which of what was tried is taken: the least Brier score if it is clearly less than that of the map as it is, read as
+/// surely as it may be; otherwise this, unless it is no better than what there was.
+fn best(before: &Rung, tried: &[Rung]) -> Option<usize> {
+    let as_it_is = tried.iter().position(|rung| rung.value == before.value && !rung.corrected)?;
+    let least = tried.iter().map(|rung| rung.brier).fold(f64::INFINITY, f64::min);
+    // Of those that are as good, the one that changes least.
+    let as_good = (0..tried.len()).filter(|i| tried[*i].brier <= (1.0 + SAME) * least);
+    let change = |i: &usize| (tried[*i].corrected, (*i as i32 % LADDER.count() as i32 + LADDER.start()).abs());
+    let clearly = as_good.min_by_key(change);
+    let clearly = clearly.filter(|i| tried[*i].brier < (1.0 - NOISE) * tried[as_it_is].brier);
+    let read = Some(as_it_is).filter(|i| tried[*i].ece < before.ece && tried[*i].agreement != before.agreement);
+    clearly.or(read)
 }
 
 /// The nearest number of three digits.
@@ -226,16 +230,47 @@ mod tests {
     fn a_source_that_is_too_sure_is_cooled() {
         let sure = learn(&drive(0.99, 0.5)).unwrap();
         let best = sure.best.unwrap();
-        assert!(best.brier < 0.7 * sure.before.brier && best.ece < 0.7 * sure.before.ece, "{sure:?}");
+        assert_eq!(sure.config().views.agreement, best.agreement);
+        assert!(best.brier < 0.7 * sure.before.brier && best.ece < 0.2 * sure.before.ece, "{sure:?}");
         assert_eq!((sure.tried.len() + 1, sure.config().input.temperature), (SourceCalibration::maps(), best.value));
         // Half of what is called `a` is `b`, and half is taken at its word.
-        let a = &sure.config().input.confusion.rows()[0];
+        let a = &confusion(&drive(0.99, 0.5), 3, &Config::default()).unwrap().rows()[0].clone();
         assert!((a[1] - 0.25).abs() < 0.06 && (a.iter().sum::<f32>() - 1.0).abs() < 1e-3, "{a:?}");
-        let right = learn(&drive(0.99, 1.0)).unwrap();
-        assert!(
-            right.config().input.confusion.rows().is_empty() || right.config().input.confusion.rows()[0][0] > 0.99,
-            "{right:?}"
-        );
+        // No answer becomes right by it, so that the classes are not corrected.
+        assert!(!best.corrected && sure.config().input.confusion.rows().is_empty(), "{sure:?}");
+    }
+
+    #[test]
+    fn of_what_is_as_good_the_least_change_is_taken() {
+        let rung = |value: f64, corrected, agreement, brier, ece| Rung {
+            value,
+            corrected,
+            agreement,
+            brier,
+            ece,
+            right: 90.0,
+        };
+        let before = rung(1.0, false, 1.5, 8.0, 4.0);
+        let ladder = |corrected, at_own: [f64; 2], best: f64| -> Vec<Rung> {
+            let brier = |exponent: i32| match exponent {
+                0 => at_own[0],
+                2 => best,
+                _ => 20.0,
+            };
+            LADDER.map(|e| rung(2.0_f64.powi(e), corrected, 2.0, brier(e), at_own[1])).collect()
+        };
+        let of = |plain: Vec<Rung>, corrected: Vec<Rung>| {
+            let tried = [plain, corrected].concat();
+            best(&before, &tried).map(|i| (tried[i].value, tried[i].corrected))
+        };
+        // Clearly better, with the confusion or without.
+        assert_eq!(of(ladder(false, [7.9, 2.0], 7.0), ladder(true, [7.5, 2.0], 7.5)), Some((4.0, false)));
+        assert_eq!(of(ladder(false, [7.9, 2.0], 7.0), ladder(true, [6.0, 2.0], 5.99)), Some((1.0, true)));
+        // As good with it as without.
+        assert_eq!(of(ladder(false, [7.9, 2.0], 7.0), ladder(true, [6.99, 2.0], 6.98)), Some((4.0, false)));
+        // Not clearly better than the map as it is, read as surely as it may be; and this no better than before.
+        assert_eq!(of(ladder(false, [7.9, 2.0], 7.85), ladder(true, [7.9, 2.0], 7.8)), Some((1.0, false)));
+        assert_eq!(of(ladder(false, [8.0, 4.1], 7.95), ladder(true, [8.0, 4.0], 7.9)), None);
     }
 
     #[test]

@@ -57,6 +57,20 @@ impl Tally {
         }
     }
 
+    /// Number of classes.
+    pub fn classes(&self) -> usize {
+        self.asked.len()
+    }
+
+    /// Adds the answers of another of as many classes.
+    pub fn merge(&mut self, other: &Self) {
+        let ours = [&mut self.asked, &mut self.answered, &mut self.hits, &mut self.claims];
+        let theirs = [&other.asked, &other.answered, &other.hits, &other.claims];
+        for (ours, theirs) in ours.into_iter().zip(theirs) {
+            ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| *ours += theirs);
+        }
+    }
+
     /// The scores so far.
     pub fn score(&self) -> Score {
         let classes = 0..self.asked.len();
@@ -103,6 +117,12 @@ mod tests {
         tally.add(1, Some(1));
         tally.add(7, Some(0)); // no such class: nothing to be right about
         let score = tally.score();
+        let (mut first, mut second) = (Tally::new(3), Tally::new(3));
+        [Some(0), Some(0), Some(1)].into_iter().for_each(|answer| first.add(0, answer));
+        second.add(0, None);
+        [Some(1), Some(1)].into_iter().for_each(|answer| second.add(1, answer));
+        first.merge(&second);
+        assert_eq!(first, tally, "halves add up");
         let close = |value: Option<f64>, expected: f64| (value.unwrap() - expected).abs() < 1e-9;
         assert!(close(score.iou[0], 200.0 / 3.0) && close(score.iou[1], 200.0 / 3.0) && score.iou[2].is_none());
         assert!(close(score.miou, 200.0 / 3.0) && close(score.acc, 400.0 / 6.0));

@@ -98,9 +98,14 @@ class Record:
 
 @dataclass(frozen=True)
 class Rung:
-    """The map that one value gives: Brier score and ECE of its confidence, share of right answers; percent."""
+    """The map that one value gives: Brier score and ECE of its confidence, share of right answers; percent.
+
+    corrected: whether with the learned confusion of classes; agreement: how it is read.
+    """
 
     value: float
+    corrected: bool
+    agreement: float
     brier: float
     ece: float
     right: float

@@ -168,8 +168,15 @@ fn a_source_is_calibrated_and_the_map_takes_what_was_learned() {
     assert!(learned.status.success(), "{}", text(&learned.stderr));
     assert!(text(&learned.stdout).contains("as it is"), "{}", text(&learned.stdout));
     let value: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
-    assert_eq!((value["key"].as_str(), value["tried"].as_array().map(Vec::len)), (Some("label_strength"), Some(11)));
+    assert_eq!((value["key"].as_str(), value["tried"].as_array().map(Vec::len)), (Some("label_strength"), Some(12)));
     assert!(value["asked"].as_u64() > Some(1_000) && value["before"]["right"].as_f64() > Some(90.0), "{value}");
+    let by_class = e2bki(&[&source[..], &["--by-class", "-o", &toml, "--json", &json]].concat());
+    assert!(by_class.status.success(), "{}", text(&by_class.stderr));
+    let value: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    let worth = |which: &str, score: &str| value["by_class"][which][score].as_f64().unwrap();
+    assert!(worth("after", "volume_m3") <= 1.3 * worth("before", "volume_m3"), "{value}");
+    assert!(worth("after", "acc") + 0.5 >= worth("before", "acc"), "{value}");
+    assert!(value["by_class"]["reach"]["road"].is_number(), "{value}");
     let mapped = e2bki(&["map", &dir, "--config", &toml, "--frames", "0..1"]);
     assert!(mapped.status.success(), "{}", text(&mapped.stderr));
     let alone = e2bki(&[&source[..], &["--frames", "0..1"]].concat());

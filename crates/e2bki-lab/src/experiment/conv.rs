@@ -68,13 +68,13 @@ impl Context {
         Ok(learned.filter(|learned| learned.best.is_some()).map(|learned| learned.config().clone()))
     }
 
-    /// A configuration with what was learned of single classes from the same frames: of their reach, and of all.
+    /// A configuration with what was learned of reach from the same frames: of all classes alike, and of single ones.
     pub(super) fn calibrated_by_class(&mut self, dataset: &Dataset, config: &Config) -> Result<[Config; 2]> {
         let frames = self.calibration_frames(dataset)?;
-        let bar = table::progress(ClassCalibration::most_steps(dataset.classes.len()), "classes");
-        let learned = ClassCalibration::learn(&frames, &dataset.classes, config, || bar.inc(1))?;
+        let bar = table::progress(ClassCalibration::most_steps(dataset.classes.len()), "reach");
+        let learned = ClassCalibration::learn(&frames, &dataset.classes, &self.config(), config, || bar.inc(1))?;
         bar.finish_and_clear();
-        let of = |learned: &ClassCalibration| [learned.reach().clone(), learned.config().clone()];
+        let of = |learned: &ClassCalibration| [learned.common().clone(), learned.config().clone()];
         Ok(learned.as_ref().map_or_else(|| [config.clone(), config.clone()], of))
     }
 

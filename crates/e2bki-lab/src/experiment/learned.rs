@@ -9,8 +9,8 @@ use super::context::Context;
 use super::dataset::Dataset;
 use super::method::{Method, OURS, OURS_CALIBRATED};
 
-const REACH: &str = "E2-BKI, calibrated, reach by class";
-const BY_CLASS: &str = "E2-BKI, calibrated, reach and weight by class";
+const REACH: &str = "E2-BKI, calibrated, reach of all classes";
+const BY_CLASS: &str = "E2-BKI, calibrated, reach by class";
 
 pub(super) fn table(context: &mut Context) -> Result<()> {
     let datasets = datasets(context)?;
@@ -19,13 +19,13 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
         if !first.is_simulated() && first.frame(0)?.truth.iter().all(|class| *class as usize >= first.classes.len()) {
             continue;
         }
-        let (methods, factors) = methods(context, first)?;
+        let (methods, words) = methods(context, first)?;
         let mut drives = Vec::new();
         for dataset in group {
             drives.push(compare(context, dataset, &methods)?);
         }
         let name = if first.is_simulated() { &first.group } else { &first.name };
-        context.note(&format!("{name}: {} × {} frames. {factors}", group.len(), first.frames))?;
+        context.note(&format!("{name}: {} × {} frames. {words}", group.len(), first.frames))?;
         context.table(&scores(&drives))?;
     }
     context.note(
@@ -54,15 +54,20 @@ fn methods(context: &mut Context, dataset: &Dataset) -> Result<(Vec<Method>, Str
     Ok((methods, words))
 }
 
-/// The factors that are not 1.
+/// What was learned.
 fn words(dataset: &Dataset, config: &Config) -> String {
-    let named = |of: &dyn Fn(usize) -> f32| {
-        let names = dataset.classes.names().iter().enumerate();
-        let changed = names.filter(|(class, _)| of(*class) != 1.0).map(|(class, name)| format!("{name} {}", of(class)));
-        let changed = changed.collect::<Vec<_>>().join(", ");
-        if changed.is_empty() { "none".into() } else { changed }
-    };
-    let reach = named(&|class| config.kernel.class_reach.of(class));
-    let weights = named(&|class| config.input.class_weights.of(class));
-    format!("Factors of reach: {reach}; of weight: {weights}.")
+    let reach = |class: usize| config.kernel.class_reach.of(class);
+    let names = dataset.classes.names().iter().enumerate().filter(|(class, _)| reach(*class) != 1.0);
+    let factors: Vec<String> = names.map(|(class, name)| format!("{name} {}", reach(class))).collect();
+    let factors = if factors.is_empty() { "none".into() } else { factors.join(", ") };
+    let input = &config.input;
+    format!(
+        "Learned: temperature {}, label strength {}, {} confusion of classes, gate {}, β {:.2}, agreement {}; factors of reach: {factors}.",
+        input.temperature,
+        input.label_strength,
+        if input.confusion.rows().is_empty() { "no" } else { "a" },
+        config.fusion.gate.name(),
+        config.kernel.uncertainty_sensitivity,
+        config.views.agreement
+    )
 }

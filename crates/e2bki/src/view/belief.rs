@@ -117,6 +117,13 @@ impl Belief {
         }
     }
 
+    /// The same read with another `agreement`: all primitives here are worth so many independent witnesses.
+    #[must_use]
+    pub fn read_with(mut self, agreement: f64) -> Self {
+        self.terms.agreement = agreement;
+        self
+    }
+
     /// Evidence sparsity as the paper prints it: (C−1)/(C²(S+1)).
     pub fn sparsity_literal(&self) -> f64 {
         let classes = self.terms.classes as f64;
