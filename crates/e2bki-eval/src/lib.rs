@@ -5,8 +5,8 @@
 //!   ask about that come of it, in the volume and seen from above, and places known to be empty.
 //! - [`run`] feeds frames to any number of maps ([`Entrant`]); [`assess`] asks one of them and gives a [`Record`].
 //! - [`Tally`], [`Calibration`]: the metrics by themselves.
-//! - [`SourceCalibration`]: how much surer of itself a network is than it is right; [`ClassCalibration`]: what counts and reaches
-//!   how much, class by class.
+//! - [`SourceCalibration`]: how much surer of itself a network is than it is right; [`ClassCalibration`]: how far
+//!   kernels should reach, all and class by class.
 //! - [`plot`]: figures as PNG and SVG.
 //!
 //! Metrics are in percent, and nothing where there is nothing to measure: never 0 or NaN in its place.

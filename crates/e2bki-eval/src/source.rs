@@ -3,7 +3,7 @@
 //!
 //! The first is a confusion of classes: P(true class | said class) over the labelled points, softened, since few frames
 //! know little of other places. The second is one number, the temperature of soft semantics or the strength of hard
-//! labels. The third is `agreement`, with which beliefs are read ([`reading`]). What counts is the map, not the points by
+//! labels. The third is `agreement`, with which beliefs are read (`reading.rs`). What counts is the map, not the points by
 //! themselves: maps of every second frame are built over a ladder of values with and without the confusion, all are asked at the
 //! labelled points of the frames between and read as surely as they may be, and the one with the least Brier score is
 //! taken. If that is not clearly less than that of the map as it is, only the way of reading is learned.
@@ -89,7 +89,7 @@ impl SourceCalibration {
         let mut candidates = vec![(own, false, config.clone())];
         for (corrected, start) in [(false, config), (true, &corrected)] {
             for exponent in LADDER {
-                let value = three_digits(own * 2.0_f64.powi(exponent));
+                let value = if exponent == 0 { own } else { three_digits(own * 2.0_f64.powi(exponent)) };
                 let mut config = start.clone();
                 config.set_text(key, &value.to_string())?;
                 candidates.push((value, corrected, config));

@@ -221,7 +221,7 @@ impl Slots {
             let mut before = chunk.before.take()?;
             let additions = chunk.additions(&before, classes);
             before.clear();
-            Some((additions, before))
+            Some((additions, *before))
         };
         let (additions, spare): (Vec<_>, Vec<_>) = self.chunks_mut().par_iter_mut().filter_map(of_one).unzip();
         // Memory that is in use already: for the next submap.
@@ -232,6 +232,6 @@ impl Slots {
     /// Bytes that remembering takes.
     pub(super) fn size_of_additions(&self) -> usize {
         let chunks = self.chunks().iter().filter_map(|chunk| chunk.before.as_deref());
-        chunks.chain(self.spare.iter().map(|before| &**before)).map(Before::byte_size).sum()
+        chunks.chain(&self.spare).map(Before::byte_size).sum()
     }
 }

@@ -126,6 +126,11 @@ impl Default for Chunk {
 }
 
 impl Chunk {
+    /// No primitives, with memory for what they will have held before.
+    pub(super) fn with(before: Option<Box<Before>>) -> Self {
+        Self { before, ..Self::default() }
+    }
+
     /// Adds a primitive behind the others. `row` is a buffer.
     pub(super) fn push(&mut self, core: &Core, log_evidence: &[i64], row: &mut Vec<u8>) {
         let widths = pack(&core.sums, log_evidence, row);

@@ -88,7 +88,7 @@ pub(crate) struct Slots {
     /// The number of the frame in a submap by which primitives are changed, if what it adds is remembered.
     pub(super) frame: Option<u64>,
     /// Memory for that, not in use.
-    pub(super) spare: Vec<Box<Before>>,
+    pub(super) spare: Vec<Before>,
 }
 
 /// The chunk of a slot, and its number there.
@@ -110,10 +110,10 @@ fn by_chunk<'a, 'b, T>(chunks: &'a mut [Chunk], pairs: &'b [(u32, T)]) -> Vec<(&
 }
 
 /// Gives chunks that a frame adds to memory for what they held before.
-fn hand_out<T>(spare: &mut Vec<Box<Before>>, frame: Option<u64>, work: &mut [(&[(u32, T)], &mut Chunk)]) {
+fn hand_out<T>(spare: &mut Vec<Before>, frame: Option<u64>, work: &mut [(&[(u32, T)], &mut Chunk)]) {
     if frame.is_some() {
         let without = work.iter_mut().filter(|(_, chunk)| chunk.before.is_none());
-        without.for_each(|(_, chunk)| chunk.before = spare.pop());
+        without.for_each(|(_, chunk)| chunk.before = spare.pop().map(Box::new));
     }
 }
 
@@ -230,11 +230,10 @@ impl Slots {
             numbered.iter().for_each(|(slot, i)| put(chunk, split(*slot).1, *i, row));
         });
         let old = slots.len();
-        let mut spare = || frame.and_then(|_| self.spare.pop());
+        let mut spare = || frame.and_then(|_| self.spare.pop()).map(Box::new);
         let starts: Vec<_> = (old..count).step_by(CHUNK).map(|start| (start, spare())).collect();
         self.chunks.par_extend(starts.into_par_iter().map_init(Vec::new, |row, (start, before)| {
-            let mut chunk = Chunk::default();
-            chunk.before = before;
+            let mut chunk = Chunk::with(before);
             (start..count.min(start + CHUNK)).enumerate().for_each(|(at, i)| put(&mut chunk, at, i, row));
             chunk.shrink();
             chunk
