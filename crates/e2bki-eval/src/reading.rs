@@ -50,7 +50,7 @@ mod tests {
         let said = |p: &[f32; 3]| [0.35 + 0.06 * (p[0] - 2.0), 0.65 - 0.06 * (p[0] - 2.0)];
         let probabilities: Vec<f32> = points.iter().flat_map(said).collect();
         let semantics = Semantics::Probabilities(&probabilities);
-        let frame = Frame { points: &points, semantics, world_from_sensor: Pose::IDENTITY };
+        let frame = Frame { points: &points, semantics, world_from_sensor: Pose::IDENTITY, scan: None };
         let mut map = Mapper::new(ClassSet::from_names(["a", "b"]).unwrap(), config.clone()).unwrap();
         map.insert(&frame).unwrap();
         let places: Vec<[f64; 3]> = points.iter().map(|p| p.map(f64::from)).collect();
