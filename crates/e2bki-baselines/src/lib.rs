@@ -25,7 +25,8 @@
 //!         points: &points,
 //!         semantics: Semantics::Labels(&[1; 100]),
 //!         world_from_sensor: Pose::IDENTITY,
-//!, scan: None })?;
+//!         scan: None,
+//!     })?;
 //!     assert_eq!(map.query(&[[2.5, 0.1, 0.1]])?.get(0).label(), Some(1));
 //! }
 //! # Ok::<(), e2bki::Error>(())

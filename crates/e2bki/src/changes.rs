@@ -124,7 +124,8 @@ impl Mapper {
     ///     points: &[[2.5, 0.1, 0.1]],
     ///     semantics: Semantics::Labels(&[1]),
     ///     world_from_sensor: Pose::IDENTITY,
-    ///, scan: None })?;
+    ///     scan: None,
+    /// })?;
     /// let changes = map.changes_since(before);
     /// assert_eq!(changes.primitive_blocks().collect::<Vec<_>>(), [[2, 0, 0]]);
     /// assert!(changes.view_blocks().contains(&[2, 0, 0]));

@@ -34,7 +34,8 @@ fn most_threads() -> usize {
 ///     points: &points,
 ///     semantics: Semantics::Labels(&labels),
 ///     world_from_sensor: Pose::IDENTITY,
-///, scan: None })?;
+///     scan: None,
+/// })?;
 /// assert_eq!(report.received, report.kept + report.dropped.total());
 /// let beliefs = map.query(&[[2.5, 0.1, 0.1], [50.0, 0.0, 0.0]]);
 /// assert_eq!(beliefs.get(0).label(), Some(1));

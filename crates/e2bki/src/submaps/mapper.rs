@@ -47,7 +47,8 @@ impl Mapper {
     /// #     points: &[[2.5, 0.1, 0.1], [2.6, 0.1, 0.1]],
     /// #     semantics: Semantics::Labels(&[1, 1]),
     /// #     world_from_sensor: Pose::from_translation([x, 0.0, 0.0]).unwrap(),
-    /// #, scan: None };
+    /// #     scan: None,
+    /// # };
     /// for x in [0.0, 10.0, 20.0, 30.0] {
     ///     map.insert(&frame(x))?;
     /// }
