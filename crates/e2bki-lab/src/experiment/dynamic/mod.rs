@@ -25,7 +25,7 @@ struct Condition {
     pose_error_deg: f64,
 }
 
-const CONDITIONS: [Condition; 5] = [
+const CONDITIONS: [Condition; 6] = [
     Condition { name: "as driven", spoil: |_| Ok(()), pose_error_deg: 0.0 },
     Condition { name: "as driven, pose_error = 0.1", spoil: |_| Ok(()), pose_error_deg: 0.1 },
     Condition {
@@ -37,6 +37,11 @@ const CONDITIONS: [Condition; 5] = [
         name: "pose noise, pose_error = 0.1",
         spoil: |recorded| with_noise(recorded, 0.05, 0.2),
         pose_error_deg: 0.1,
+    },
+    Condition {
+        name: "pose noise, pose_error = 0.2",
+        spoil: |recorded| with_noise(recorded, 0.05, 0.2),
+        pose_error_deg: 0.2,
     },
     Condition { name: "16 beams of the 64", spoil: |recorded| with_fewer_beams(recorded, 4), pose_error_deg: 0.0 },
 ];
