@@ -131,6 +131,8 @@ mod tests {
             let open = |y: f64| Planner::of(&layers).plan([3.5, y], [9.5, y]);
             assert!(open(3.5).is_ok(), "{hole}");
             assert!(open(6.5).err().unwrap().to_string().contains("too little is known"), "{hole}");
+            // Beyond the grid nothing is known, either.
+            assert!(open(0.5).err().unwrap().to_string().contains("too little is known"), "{hole}");
         }
     }
 

@@ -44,6 +44,12 @@ impl Disc {
         Self { size: grid.size.map(|n| n as i64), halves: (0..=reach.floor() as i64).map(half).collect() }
     }
 
+    /// Number of its cells.
+    fn len(&self) -> usize {
+        let row = |(dy, half): (usize, &i64)| (2 * half + 1) as usize * if dy == 0 { 1 } else { 2 };
+        self.halves.iter().enumerate().map(row).sum()
+    }
+
     /// Rows of it, those parts that are in the grid.
     fn around(&self, cell: usize) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
         let [width, height] = self.size;
@@ -71,13 +77,12 @@ impl Space {
             .iter()
             .map(|cell| cell.state == State::Unknown && robot.unknown_cost >= e2bki::LETHAL_COST)
             .collect();
+        // What is outside of the grid is not known either.
+        let fewest = (1.0 - MOST_UNKNOWN) * disc.len() as f64;
+        let bold = robot.unknown_cost < e2bki::LETHAL_COST;
         let too_little = |cell| {
-            let (mut all, mut missing) = (0, 0);
-            for row in disc.around(cell) {
-                all += row.len();
-                missing += unknown[row].iter().filter(|unknown| **unknown).count();
-            }
-            unknown[cell] || missing as f64 > MOST_UNKNOWN * all as f64
+            let known = || disc.around(cell).flat_map(|row| &unknown[row]).filter(|unknown| !**unknown).count();
+            !bold && (unknown[cell] || (known() as f64) < fewest)
         };
         let unknown: Vec<bool> = cells().map(too_little).collect();
         let cost = |(cell, risk): (&crate::Cell, &f32)| {
