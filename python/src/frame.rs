@@ -68,7 +68,7 @@ impl<'py> Arguments<'py> {
         let whole = self.get("scan").map(|scan| arrays::rows_f32::<3>(scan, "scan")).transpose()?;
         let count = whole.as_ref().map_or(points.len(), Vec::len);
         let rings = self.get("rings").map(|rings| arrays::labels(rings, "rings", Some(count))).transpose()?;
-        // Beyond what a beam's number can be: refused by its number when the scan is looked at.
+        // Beyond what a beam's number can be: such beams say nothing, and the scan itself is looked at.
         let rings = rings.map(|rings| rings.into_iter().map(|ring| ring.min(u16::MAX.into()) as u16).collect());
         Ok(match (whole, rings) {
             (None, None) => None,

@@ -96,7 +96,7 @@ fn main() -> Result<()> {
         let done = follow.of(|| layers.refresh(&map))?;
         (cells, asked) = (cells + done.cells, asked + done.asked);
         let at = frame.world_from_sensor;
-        let effort = Effort { near: Some(([at[0][3], at[1][3]], NEAR_M)), elsewhere: ELSEWHERE };
+        let effort = Effort { near: Some(([at[0][3], at[1][3]], NEAR_M)), surfaces: ELSEWHERE, elsewhere: ELSEWHERE };
         let done = some.of(|| bounded.refresh_some(&map, &effort))?;
         (some_asked, waiting, oldest) = (some_asked + done.asked, waiting + done.waiting, oldest.max(done.oldest));
     }

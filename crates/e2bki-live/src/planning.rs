@@ -81,7 +81,7 @@ impl Planning {
 
     /// Brings them up to date around a rectangle; everything in it if `all`, else as much as is quick.
     pub fn refresh(&mut self, map: &Mapper, window: Rectangle, place: [f64; 2], all: bool) -> Result<Refreshed> {
-        let near = Effort { near: Some((place, NEAR_M)), elsewhere: ELSEWHERE };
+        let near = Effort { near: Some((place, NEAR_M)), surfaces: usize::MAX, elsewhere: ELSEWHERE };
         let effort = if all { Effort::ALL } else { near };
         let grown = |by: f64| {
             let [x, y, right, top] = window;

@@ -15,7 +15,8 @@ impl Layers {
         self.refresh_some(map, &Effort::ALL)
     }
 
-    /// The same in bounded time: ground, obstacles and classes are brought up to date as far as the effort goes. What waits is said ([`Refreshed::waiting`], [`Self::is_waiting`]), and [`Self::refresh`] leaves nothing waiting.
+    /// The same in bounded time: ground, obstacles and classes are brought up to date as far as the effort goes. What waits is
+    /// said ([`Refreshed::waiting`], [`Self::is_waiting`]), and [`Self::refresh`] leaves nothing waiting.
     pub fn refresh_some(&mut self, map: &Mapper, effort: &Effort) -> Result<Refreshed> {
         surfel::check(map.classes(), &self.settings.costs)?;
         let since = self.moment.as_ref().filter(|moment| map.has_been_at(moment));

@@ -27,14 +27,15 @@ impl Settings {
 pub struct Effort {
     /// A place and a distance, metres: all cells within it are up to date.
     pub near: Option<([f64; 2], f64)>,
-    /// Cells elsewhere: squares of a metre whose surfaces changed, those that wait longest first; and as many cells whose class is
-    /// asked of the map, first those that never were and then those that wait longest.
+    /// Cells elsewhere whose ground and obstacles are, in squares of a metre, those that wait longest first.
+    pub surfaces: usize,
+    /// Cells elsewhere whose class is: first those that never were asked about, then those that wait longest.
     pub elsewhere: usize,
 }
 
 impl Effort {
     /// Everything is up to date.
-    pub const ALL: Self = Self { near: None, elsewhere: usize::MAX };
+    pub const ALL: Self = Self { near: None, surfaces: usize::MAX, elsewhere: usize::MAX };
 }
 
 /// What bringing layers up to date took.

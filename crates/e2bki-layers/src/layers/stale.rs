@@ -53,7 +53,7 @@ impl Stale {
                 self.serve(tile, &mut taken);
             }
         }
-        let mut left = effort.elsewhere;
+        let mut left = effort.surfaces;
         while left > 0 {
             let Some((tile, came)) = self.queue.pop_front() else { break };
             if self.since[tile as usize] == came {
@@ -112,7 +112,7 @@ mod tests {
         let at = |x: i32| ([x, 1, 0], tiles.of_block([x, 1, 0]).unwrap());
         stale.begin([at(3), at(20), at(28)].into_iter());
         // Four tiles are felt around the two metres that are asked for: 14 to 26.
-        let near = Effort { near: Some(([20.0, 1.0], 2.0)), elsewhere: 0 };
+        let near = Effort { near: Some(([20.0, 1.0], 2.0)), surfaces: 0, elsewhere: usize::MAX };
         assert_eq!(stale.take(&tiles, &near), [at(20)]);
         assert_eq!(stale.oldest(), 1);
         stale.begin([at(20), at(3), at(3)].into_iter());
@@ -121,7 +121,7 @@ mod tests {
         let felt = stale.felt(&tiles);
         assert!((0..tiles.len()).all(|tile| felt[tile] == stale.is_felt(&tiles, tile)));
         // A tile of four cells at a time: the first that came, though it changed again since.
-        assert_eq!(stale.take(&tiles, &Effort { near: None, elsewhere: 4 }), [at(3)]);
+        assert_eq!(stale.take(&tiles, &Effort { near: None, surfaces: 4, elsewhere: 0 }), [at(3)]);
         assert_eq!(stale.take(&tiles, &Effort::ALL), [at(28), at(20)]);
         assert!(stale.oldest() == 0 && !stale.is_felt(&tiles, at(20).1));
     }

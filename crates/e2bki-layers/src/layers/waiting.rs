@@ -114,7 +114,7 @@ mod tests {
     fn those_who_were_never_asked_come_first_and_then_the_longest_waiting() {
         let grid = Grid::covering([0.0, 0.0], [10.0, 1.0], 1.0).unwrap();
         let mut waiting = Waiting::none(&grid);
-        let some = |elsewhere| Effort { near: None, elsewhere };
+        let some = |elsewhere| Effort { near: None, surfaces: 0, elsewhere };
         waiting.begin();
         [4, 2, 7].iter().for_each(|cell| waiting.add(*cell));
         assert_eq!(waiting.take(&grid, &Effort::ALL), [2, 4, 7]);
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(waiting.take(&grid, &some(2)), [5, 7]);
         waiting.add(5);
         assert_eq!(waiting.left(), (2, 1));
-        assert_eq!(waiting.take(&grid, &Effort { near: Some(([5.2, 0.4], 0.6)), elsewhere: 0 }), [5]);
+        assert_eq!(waiting.take(&grid, &Effort { near: Some(([5.2, 0.4], 0.6)), surfaces: 0, elsewhere: 0 }), [5]);
         assert!(waiting.has(2) && !waiting.has(5));
         assert_eq!(waiting.take(&grid, &Effort::ALL), [2]);
         assert_eq!(waiting.left(), (0, 0));
