@@ -1,5 +1,7 @@
 //! Submaps as dictionaries.
 
+use std::collections::BTreeMap;
+
 use e2bki::Pose;
 use e2bki::submaps::{Submap, SubmapChange};
 use pyo3::prelude::*;
@@ -52,6 +54,20 @@ impl Described {
 /// Where the sensor is on what poses are of, if that was said.
 pub(crate) fn mounting(body_from_sensor: Option<&Bound<'_, PyAny>>) -> Result<Option<Pose>> {
     body_from_sensor.map(|motion| arrays::pose(Some(motion), "body_from_sensor")).transpose()
+}
+
+/// Poses of the sensor by number of submap or frame, `poses` being of what the sensor is mounted on if that was said.
+pub(crate) fn poses_of<K: for<'a, 'py> FromPyObject<'a, 'py, Error = PyErr> + Ord>(
+    poses: &Bound<'_, PyDict>,
+    mounted: Option<Pose>,
+    name: &str,
+) -> Result<BTreeMap<K, Pose>> {
+    let mut all = BTreeMap::new();
+    for (number, pose) in poses.iter() {
+        let pose = arrays::pose(Some(&pose), name)?;
+        all.insert(number.extract::<K>()?, mounted.map_or(Ok(pose), |mounted| pose.after(&mounted))?);
+    }
+    Ok(all)
 }
 
 /// Refuses poses that are turned all along a drive, as those of another sensor are, unless it was said what they are of.
