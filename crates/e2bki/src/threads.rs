@@ -3,8 +3,8 @@
 //! The pool that other loops share may give a waiting thread any other work, also work that waits for this one. Where that
 //! must not be, threads are started for the loop: a tenth of a millisecond, so not for little.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// So many threads as a configuration asks for; 0 stands for one per core.
 pub(crate) fn threads_of(asked: usize) -> usize {
@@ -57,36 +57,9 @@ pub(crate) fn in_threads<I: Sync, R: Send, S>(
     done.into_iter().flat_map(|(_, results)| results).collect()
 }
 
-/// Does two things, at once if there are two threads.
-pub(crate) fn both(threads: usize, one: impl FnOnce() + Send, other: impl FnOnce()) {
-    let one = Mutex::new(Some(one));
-    // Whoever comes first does it: a thread that cannot be had leaves it to this one.
-    let do_one = || {
-        let one = one.lock().unwrap_or_else(PoisonError::into_inner).take();
-        one.into_iter().for_each(|one| one());
-    };
-    std::thread::scope(|scope| {
-        let started = (threads > 1).then(|| std::thread::Builder::new().spawn_scoped(scope, do_one).ok()).flatten();
-        other();
-        do_one();
-        if let Some(Err(panic)) = started.map(|thread| thread.join()) {
-            std::panic::resume_unwind(panic);
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn both_are_done_once() {
-        for threads in [1, 2] {
-            let (mut one, mut other) = (0, 0);
-            both(threads, || one += 1, || other += 1);
-            assert_eq!((one, other), (1, 1));
-        }
-    }
 
     #[test]
     fn results_come_in_the_order_of_the_items() {

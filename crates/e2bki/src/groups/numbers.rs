@@ -20,17 +20,18 @@ impl<K: Hash + Eq + Copy + Send + Sync> Numbers<K> {
     /// Numbers follow the part of a key, then its first appearance.
     pub(crate) fn new(keys: &[K]) -> Self {
         let shards: Vec<u8> = keys.par_iter().with_min_len(4096).map(|key| shard_of(key) as u8).collect();
-        let parts: Vec<_> = (0..SHARDS)
+        let parts: Vec<_> = of_shards(&shards)
             .into_par_iter()
-            .map(|shard| {
-                let (mut numbers, mut first) = (table_for(keys.len() / SHARDS), Vec::new());
-                let mut members = Vec::with_capacity(keys.len() / SHARDS);
-                for (i, key) in keys.iter().enumerate().filter(|(i, _)| usize::from(shards[*i]) == shard) {
+            .map(|of_shard| {
+                let (mut numbers, mut first) = (table_for(of_shard.len()), Vec::new());
+                let mut members = Vec::with_capacity(of_shard.len());
+                for i in of_shard {
+                    let key = &keys[i as usize];
                     let number = *numbers.entry(*key).or_insert_with(|| {
                         first.push(*key);
                         first.len() as u32 - 1
                     });
-                    members.push((i as u32, number));
+                    members.push((i, number));
                 }
                 (members, first)
             })
@@ -50,6 +51,15 @@ impl<K: Hash + Eq + Copy + Send + Sync> Numbers<K> {
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
+}
+
+/// The keys of every part, in their order.
+fn of_shards(shards: &[u8]) -> [Vec<u32>; SHARDS] {
+    let mut counts = [0; SHARDS];
+    shards.iter().for_each(|shard| counts[usize::from(*shard) % SHARDS] += 1);
+    let mut members = counts.map(Vec::with_capacity);
+    shards.iter().zip(0..).for_each(|(shard, i)| members[usize::from(*shard) % SHARDS].push(i));
+    members
 }
 
 /// A table for so many keys, of which about a third differ.

@@ -46,7 +46,7 @@ pub(crate) fn kernel_of_points<S: Simd>(
     if form.follows {
         return kernel_within(simd, form, [x, y, z], len, kernel);
     }
-    let splat = |value: f32| Vector::splat(simd, value);
+    let splat = |value: f32| Vector::<S>::splat(simd, value);
     let per_unit = 1.0 / form.unit;
     let axis = |i: usize| {
         let axis = form.axes[i];
@@ -98,32 +98,76 @@ pub(crate) fn kernel_of_points<S: Simd>(
     }
 }
 
-/// The same where the support is an ellipsoid about the centre: the length of U·x is the distance, and 1 the reach.
+/// The same where the support is an ellipsoid about the centre.
 #[inline(always)]
 fn kernel_within<S: Simd>(simd: S, form: &Form, [x, y, z]: [&[f32]; 3], len: usize, kernel: &mut [f32]) {
-    let splat = |value: f32| Vector::splat(simd, value);
-    let [[a, b, c], [_, d, e], [_, _, f]] = form.axes;
-    let [a, b, c, d, e, f] = [splat(a), splat(b), splat(c), splat(d), splat(e), splat(f)];
-    let (zero, one) = (splat(0.0), splat(1.0));
+    let within = Within::<S, 2>::new(simd, form);
     let per_vector = Vector::<S>::LANES;
     for start in (0..len).step_by(per_vector) {
         let end = start + per_vector;
         let [x, y, z] = [&x[start..end], &y[start..end], &z[start..end]];
         let [x, y, z] = [Vector::load(simd, x), Vector::load(simd, y), Vector::load(simd, z)];
+        within.value(x, y, z).store(&mut kernel[start..end]);
+    }
+}
+
+/// Most places of a row that are evaluated together, and room beyond them for a whole vector.
+pub(crate) const ROW_ROOM: usize = 16 + LANES;
+
+/// A kernel that follows a surface, along rows of places.
+pub(crate) struct AlongRows<S: Simd>(S, Within<S, 1>);
+
+impl<S: Simd> AlongRows<S> {
+    /// Of a form that follows a surface.
+    #[inline(always)]
+    pub(crate) fn new(simd: S, form: &Form) -> Self {
+        Self(simd, Within::new(simd, form))
+    }
+
+    /// Writes the values at the first `len` of many x, and whatever comes out for some beyond them.
+    #[inline(always)]
+    pub(crate) fn row(&self, x: &[f32; ROW_ROOM], [y, z]: [f32; 2], len: usize, kernel: &mut [f32; ROW_ROOM]) {
+        let Self(simd, within) = self;
+        let (y, z) = (Vector::splat(*simd, y), Vector::splat(*simd, z));
+        for start in (0..len.min(16)).step_by(Vector::<S, 1>::LANES) {
+            let values = within.value(Vector::load(*simd, &x[start..]), y, z);
+            values.store(&mut kernel[start..]);
+        }
+    }
+}
+
+/// A kernel whose support is an ellipsoid about the centre: the length of U·x is the distance, and 1 the reach.
+struct Within<S: Simd, const N: usize> {
+    simd: S,
+    axes: [Vector<S, N>; 6],
+    quadratic: bool,
+}
+
+impl<S: Simd, const N: usize> Within<S, N> {
+    #[inline(always)]
+    fn new(simd: S, form: &Form) -> Self {
+        let splat = |value: f32| Vector::splat(simd, value);
+        let [[a, b, c], [_, d, e], [_, _, f]] = form.axes;
+        let axes = [splat(a), splat(b), splat(c), splat(d), splat(e), splat(f)];
+        Self { simd, axes, quadratic: form.quadratic }
+    }
+
+    #[inline(always)]
+    fn value(&self, x: Vector<S, N>, y: Vector<S, N>, z: Vector<S, N>) -> Vector<S, N> {
+        let [a, b, c, d, e, f] = self.axes;
+        let (zero, one) = (Vector::splat(self.simd, 0.0), Vector::splat(self.simd, 1.0));
         let u = (a * x).plus(b, y).plus(c, z);
         let v = (d * y).plus(e, z);
         let w = f * z;
         let squared = (u * u).plus(v, v).plus(w, w);
         // The quadratic one needs no root and no polynomial.
-        let k =
-            if form.quadratic { (one - squared).max(zero) } else { value_at(simd, (one - squared.sqrt()).max(zero)) };
-        k.store(&mut kernel[start..end]);
+        if self.quadratic { (one - squared).max(zero) } else { value_at(self.simd, (one - squared.sqrt()).max(zero)) }
     }
 }
 
 /// The kernel for a nearness s.
 #[inline(always)]
-fn value_at<S: Simd>(simd: S, s: Vector<S>) -> Vector<S> {
+fn value_at<S: Simd, const N: usize>(simd: S, s: Vector<S, N>) -> Vector<S, N> {
     let splat = |value: f32| Vector::splat(simd, value);
     let s2 = s * s;
     let argument = s2 + s2 - splat(1.0);

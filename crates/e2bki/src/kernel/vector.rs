@@ -1,4 +1,4 @@
-//! Vectors of f32 of the processor's own width, two at a time so that it has independent work while it waits for
+//! Vectors of f32 of the processor's own width, mostly two at a time so that it has independent work while it waits for
 //! divisions and roots. All operations are those of IEEE 754, lane by lane.
 //!
 //! No `map` over arrays and no iterators here or in what uses it: the compiler may leave their closures as calls, and
@@ -8,61 +8,75 @@ use std::ops::{Add, Div, Mul, Sub};
 
 use pulp::Simd;
 
-/// Two registers.
+/// N registers.
 #[derive(Clone, Copy)]
-pub(super) struct Vector<S: Simd> {
+pub(super) struct Vector<S: Simd, const N: usize = 2> {
     simd: S,
-    halves: [S::f32s; 2],
+    parts: [S::f32s; N],
 }
 
-impl<S: Simd> Vector<S> {
-    pub(super) const LANES: usize = 2 * S::F32_LANES;
+impl<S: Simd, const N: usize> Vector<S, N> {
+    pub(super) const LANES: usize = N * S::F32_LANES;
 
     /// One value in every lane.
     #[inline(always)]
     pub(super) fn splat(simd: S, value: f32) -> Self {
-        Self { simd, halves: [simd.splat_f32s(value); 2] }
+        Self { simd, parts: [simd.splat_f32s(value); N] }
     }
 
-    /// The first values of a slice; missing ones are 0.
+    /// The first values of a slice; all are 0 if it is too short.
     #[inline(always)]
     pub(super) fn load(simd: S, values: &[f32]) -> Self {
-        let (vectors, _) = S::as_simd_f32s(values);
-        match vectors {
-            [low, high, ..] => Self { simd, halves: [*low, *high] },
-            _ => Self::splat(simd, 0.0),
+        match S::as_simd_f32s(values).0.first_chunk::<N>() {
+            Some(parts) => Self { simd, parts: *parts },
+            None => Self::splat(simd, 0.0),
         }
     }
 
     /// Writes to the beginning of a slice.
     #[inline(always)]
     pub(super) fn store(self, values: &mut [f32]) {
-        if let ([low, high, ..], _) = S::as_mut_simd_f32s(values) {
-            [*low, *high] = self.halves;
+        if let Some(parts) = S::as_mut_simd_f32s(values).0.first_chunk_mut::<N>() {
+            *parts = self.parts;
         }
     }
 
     #[inline(always)]
     fn with(self, other: Self, operation: impl Fn(S::f32s, S::f32s) -> S::f32s) -> Self {
-        let halves = [operation(self.halves[0], other.halves[0]), operation(self.halves[1], other.halves[1])];
-        Self { simd: self.simd, halves }
+        let mut parts = self.parts;
+        for i in 0..N {
+            parts[i] = operation(self.parts[i], other.parts[i]);
+        }
+        Self { simd: self.simd, parts }
+    }
+
+    #[inline(always)]
+    fn each(self, operation: impl Fn(S::f32s) -> S::f32s) -> Self {
+        let mut parts = self.parts;
+        for i in 0..N {
+            parts[i] = operation(self.parts[i]);
+        }
+        Self { simd: self.simd, parts }
     }
 
     /// self + a·b, rounded once.
     #[inline(always)]
     pub(super) fn plus(self, a: Self, b: Self) -> Self {
-        let sum = |i: usize| self.simd.mul_add_f32s(a.halves[i], b.halves[i], self.halves[i]);
-        Self { simd: self.simd, halves: [sum(0), sum(1)] }
+        let mut parts = self.parts;
+        for i in 0..N {
+            parts[i] = self.simd.mul_add_f32s(a.parts[i], b.parts[i], self.parts[i]);
+        }
+        Self { simd: self.simd, parts }
     }
 
     #[inline(always)]
     pub(super) fn abs(self) -> Self {
-        Self { simd: self.simd, halves: [self.simd.abs_f32s(self.halves[0]), self.simd.abs_f32s(self.halves[1])] }
+        self.each(|a| self.simd.abs_f32s(a))
     }
 
     #[inline(always)]
     pub(super) fn sqrt(self) -> Self {
-        Self { simd: self.simd, halves: [self.simd.sqrt_f32s(self.halves[0]), self.simd.sqrt_f32s(self.halves[1])] }
+        self.each(|a| self.simd.sqrt_f32s(a))
     }
 
     /// The larger of two numbers; there must be no NaN among them.
@@ -75,23 +89,27 @@ impl<S: Simd> Vector<S> {
     #[inline(always)]
     pub(super) fn where_above(self, other: Self, value: Self) -> Self {
         let zero = self.simd.splat_f32s(0.0);
-        let select = |i: usize| {
-            let above = self.simd.greater_than_f32s(self.halves[i], other.halves[i]);
-            self.simd.select_f32s(above, value.halves[i], zero)
-        };
-        Self { simd: self.simd, halves: [select(0), select(1)] }
+        let mut parts = self.parts;
+        for i in 0..N {
+            let above = self.simd.greater_than_f32s(self.parts[i], other.parts[i]);
+            parts[i] = self.simd.select_f32s(above, value.parts[i], zero);
+        }
+        Self { simd: self.simd, parts }
     }
 
     /// Whether any lane is above 0.
     #[inline(always)]
     pub(super) fn any(self) -> bool {
-        let most = self.simd.max_f32s(self.halves[0], self.halves[1]);
-        let above = self.simd.greater_than_f32s(most, self.simd.splat_f32s(0.0));
-        self.simd.first_true_m32s(above) < S::F32_LANES
+        let zero = self.simd.splat_f32s(0.0);
+        let mut most = zero;
+        for i in 0..N {
+            most = self.simd.max_f32s(most, self.parts[i]);
+        }
+        self.simd.first_true_m32s(self.simd.greater_than_f32s(most, zero)) < S::F32_LANES
     }
 }
 
-impl<S: Simd> Add for Vector<S> {
+impl<S: Simd, const N: usize> Add for Vector<S, N> {
     type Output = Self;
 
     #[inline(always)]
@@ -100,7 +118,7 @@ impl<S: Simd> Add for Vector<S> {
     }
 }
 
-impl<S: Simd> Sub for Vector<S> {
+impl<S: Simd, const N: usize> Sub for Vector<S, N> {
     type Output = Self;
 
     #[inline(always)]
@@ -109,7 +127,7 @@ impl<S: Simd> Sub for Vector<S> {
     }
 }
 
-impl<S: Simd> Mul for Vector<S> {
+impl<S: Simd, const N: usize> Mul for Vector<S, N> {
     type Output = Self;
 
     #[inline(always)]
@@ -118,7 +136,7 @@ impl<S: Simd> Mul for Vector<S> {
     }
 }
 
-impl<S: Simd> Div for Vector<S> {
+impl<S: Simd, const N: usize> Div for Vector<S, N> {
     type Output = Self;
 
     #[inline(always)]

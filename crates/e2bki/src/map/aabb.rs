@@ -76,17 +76,35 @@ impl StaleOfOne {
         Self::default().and(support)
     }
 
+    /// Adds those of another.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.large.extend(other.large);
+        match (&mut self.small, other.small) {
+            (Some(small), Some(more)) => small.join(&more),
+            (small, more) => *small = small.or(more),
+        }
+    }
+
     pub(crate) fn and(mut self, support: Option<Support>) -> Self {
-        let Some(support) = support else { return self };
-        if !is_small(support.form.half_box) {
-            self.large.push(support);
-        } else {
-            let bounds = support.bounds();
-            match &mut self.small {
-                Some(small) => small.join(&bounds),
-                None => self.small = Some(bounds),
-            }
+        if let Some(Support { mean, form }) = &support {
+            self.cover(*mean, form);
         }
         self
+    }
+
+    /// Adds the support of a kernel, unless it is zero everywhere.
+    pub(crate) fn cover(&mut self, mean: [f64; 3], form: &Form) {
+        if form.reach <= 0.0 {
+            return;
+        }
+        if !is_small(form.half_box) {
+            self.large.push(Support { mean, form: *form });
+            return;
+        }
+        let bounds = Aabb::around(mean, form.half_box);
+        match &mut self.small {
+            Some(small) => small.join(&bounds),
+            None => self.small = Some(bounds),
+        }
     }
 }

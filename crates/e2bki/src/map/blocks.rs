@@ -164,15 +164,19 @@ impl Blocks {
         }
     }
 
-    /// Puts records with what was derived since in the place of those at their positions; they are no fresher for that.
-    pub(crate) fn renew(&mut self, key: BlockKey, records: impl Iterator<Item = (u32, Near)>) {
-        let Some(block) = self.blocks.get_mut(&key) else { return };
-        for (position, record) in records {
-            block.labels |= 1 << (record.label % 64);
-            if let Some(near) = block.near.get_mut(position as usize) {
-                *near = Near { stamp: near.stamp, ..record };
+    /// Tells the records of a block, in their order, the extent and class that were derived since, where they are new; they are
+    /// no fresher for that. Returns the largest of these extents.
+    pub(crate) fn renew(&mut self, key: BlockKey, new: &mut impl Iterator<Item = Option<(f32, u16)>>) -> f32 {
+        let Some(block) = self.blocks.get_mut(&key) else { return 0.0 };
+        let mut largest: f32 = 0.0;
+        for (near, new) in block.near.iter_mut().zip(new) {
+            if let Some((extent, label)) = new {
+                block.labels |= 1 << (label % 64);
+                (near.extent, near.label) = (extent, label);
+                largest = largest.max(extent);
             }
         }
+        largest
     }
 
     /// Forgets which blocks are fresh, before records of a new stamp come.

@@ -240,6 +240,15 @@ impl Chunk {
         }
     }
 
+    /// Gives a primitive what views read of it from now on, where there is room for it.
+    pub(super) fn give(&mut self, i: usize, seen: &Seen, probability: Option<&[f32]>, look: u32) {
+        self.heads[i].set_changed(false);
+        self.heads[i].label = seen.label;
+        if let Some(all) = self.seen.get_mut() {
+            all.give(i, seen, probability, look);
+        }
+    }
+
     /// Forgets what views read if that was last derived in a look that is `old`.
     pub(super) fn forget(&mut self, old: impl Fn(u32) -> bool) {
         if self.seen.get().is_some_and(|seen| old(seen.look)) {

@@ -3,13 +3,16 @@
 //! The sums of primitives are whole numbers, so that what is pooled here depends on which primitives there are and on
 //! nothing else; it is rounded once, when the pool is made.
 
+use std::ops::Range;
+
 use super::surfaces::Surface;
 use crate::keys::{BlockKey, ChunkKey};
 use crate::primitive::{QUANTUM_M, QUANTUM_M2, Sums};
 
 /// Blocks along the side of a chunk.
 pub(super) const SIDE: i32 = 8;
-const BLOCKS: usize = 512;
+/// Rows of blocks along x.
+const ROWS: usize = 64;
 
 /// Points of a class in an eighth of a block. None are left in one that is about to go.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -93,27 +96,35 @@ pub(super) struct Chunk {
     pub(super) pools: Vec<Pool>,
     /// Whether a pool is not what it was when surfaces were last brought up to date; empty if all are.
     pub(super) changed: Vec<bool>,
-    /// Where the pools of every block begin, and the end.
-    starts: Box<[u32; BLOCKS + 1]>,
+    /// Where the pools of every row of blocks begin, and the end.
+    starts: Box<[u32; ROWS + 1]>,
 }
 
 impl Default for Chunk {
     fn default() -> Self {
-        Self { pools: Vec::new(), changed: Vec::new(), starts: Box::new([0; BLOCKS + 1]) }
+        Self { pools: Vec::new(), changed: Vec::new(), starts: Box::new([0; ROWS + 1]) }
     }
 }
 
 impl Chunk {
+    /// Pools of a row of blocks, by the number of one of them: where they are.
+    pub(super) fn of_row(&self, number: u16) -> Range<usize> {
+        let row = usize::from(number / 8);
+        self.starts[row] as usize..self.starts[row + 1] as usize
+    }
+
     /// Pools of a block: where they are.
-    pub(super) fn of_block(&self, number: u16) -> std::ops::Range<usize> {
-        let number = usize::from(number);
-        self.starts[number] as usize..self.starts[number + 1] as usize
+    fn of_block(&self, number: u16) -> Range<usize> {
+        let row = self.of_row(number);
+        let before = |number: u16| self.pools[row.clone()].iter().take_while(|pool| pool.cell / 8 < number).count();
+        row.start + before(number)..row.start + before(number + 1)
     }
 
     /// Where the pool of a class in an eighth of a block is, if there is one.
     pub(super) fn find(&self, number: u16, eighth: u16, label: u16) -> Option<usize> {
-        let key = (8 * number + eighth, label);
-        self.of_block(number).find(|i| (self.pools[*i].cell, self.pools[*i].label) == key)
+        let (key, row) = ((8 * number + eighth, label), self.of_row(number));
+        let found = self.pools[row.clone()].binary_search_by_key(&key, |pool| (pool.cell, pool.label));
+        found.ok().map(|i| row.start + i)
     }
 
     /// The chunk with the pools of some blocks (ascending numbers) made anew; `members` gives the primitives of a block.
@@ -174,11 +185,11 @@ impl Chunk {
 
     fn index(&mut self) {
         let mut end = 0;
-        for number in 0..BLOCKS {
-            self.starts[number] = end as u32;
-            end += self.pools[end..].iter().take_while(|pool| usize::from(pool.cell / 8) == number).count();
+        for row in 0..ROWS {
+            self.starts[row] = end as u32;
+            end += self.pools[end..].iter().take_while(|pool| usize::from(pool.cell / 64) == row).count();
         }
-        self.starts[BLOCKS] = end as u32;
+        self.starts[ROWS] = end as u32;
     }
 
     pub(super) fn byte_size(&self) -> usize {

@@ -1,43 +1,54 @@
 //! What is derived from sums when somebody looks: opinions, and kernels that follow the surface which the primitives
 //! around form.
+//!
+//! Surfaces are a matter of blocks, primitives lie in chunks of memory: what is to be derived is listed block by block, derived
+//! and put in its place chunk by chunk, and told to the index block by block again.
 
-use super::aabb::{Aabb, Stale, StaleOfOne, Support};
+use std::sync::{Mutex, PoisonError};
+
+use super::aabb::{Stale, StaleOfOne};
 use super::blocks::Near;
-use super::chunk::CHUNK;
+use super::chunk::{CHUNK, Chunk};
+use super::large::is_small;
 use super::pools::Member;
-use super::seen::Seen;
+use super::seen::{Deriving, Seen};
 use super::set::{PrimitiveSet, extent_of};
 use super::slots::Core;
 use super::surfaces::{BlockSurfaces, Renewed};
 use crate::keys::BlockKey;
-use crate::threads::{both, in_threads};
+use crate::threads::in_threads;
 
 /// Looks for which what was derived of a chunk is kept, if none of its primitives changed: it can be derived again.
 const KEPT_LOOKS: u32 = 1;
 
-/// Primitives whose new kernels are worth a second thread to put in their places.
-const MANY: usize = 1 << 11;
+/// Blocks that are listed together.
+const TOGETHER: usize = 64;
 
-/// What changes in a block: primitives with a new kernel, and where views are out of date because of them.
-struct Change {
-    block: BlockKey,
-    reshaped: Vec<Reshaped>,
-    /// Their probabilities, one row after the other.
-    probability: Vec<f32>,
-    small: Option<Aabb>,
-    large: Vec<Support>,
+/// A primitive whose kernel may differ from what it was.
+#[derive(Clone, Copy)]
+struct Item {
+    slot: u32,
+    /// Its number among all of them, in the order of blocks.
+    number: u32,
+    /// Number of its block.
+    block: u32,
+    label: u16,
+    /// The surface as it was and is, by its number in the block; [`NONE`] if it is the same.
+    surface: u32,
 }
 
-/// What is new of a primitive.
-struct Reshaped {
-    /// Where its block has its record, and the record.
-    position: u32,
-    near: Near,
-    seen: Seen,
-    /// Whether its opinion is new as well.
-    judged: bool,
-    /// Half box of the support that it had among the large.
-    was: [f32; 3],
+/// No surface.
+const NONE: u32 = u32::MAX;
+
+/// What is new of the primitives of a chunk.
+#[derive(Default)]
+struct Derived {
+    /// Number, extent and class, for their records.
+    records: Vec<(u32, f32, u16)>,
+    /// By number of the block: where views are out of date.
+    stale: Vec<(u32, StaleOfOne)>,
+    /// Slot, mean, half box before and after of those that are or were among the large.
+    large: Vec<(u32, [f64; 3], [[f32; 3]; 2])>,
 }
 
 /// Log-evidence and probabilities of a primitive.
@@ -48,118 +59,177 @@ impl PrimitiveSet {
     pub(super) fn reshape(&mut self, stale: &mut Stale, threads: usize) {
         let mut all = std::mem::take(&mut self.surfaces);
         let touched = stale.touched.iter().map(|(key, _)| *key);
-        let surfaces = all.update(touched.clone(), |key| self.members_of(key), threads);
+        let mut surfaces = all.update(touched.clone(), |key| self.members_of(key), threads);
         self.surfaces = all;
         // Also those without a new surface, if they themselves are new.
         let alone = |key: &BlockKey| surfaces.binary_search_by_key(key, |surfaces| surfaces.block).is_err();
         let alone: Vec<BlockSurfaces> = touched.filter(alone).map(BlockSurfaces::unchanged).collect();
+        surfaces.extend(alone);
         // Kernel values that views remember belong to a version.
         self.stamp = self.stamp.wrapping_add(1);
-        let mut changes = in_threads(&surfaces, threads, 64, Buffers::default, |buffers, s| self.change(s, buffers));
-        let mut buffers = Buffers::default();
-        changes.extend(alone.iter().map(|surfaces| self.change(surfaces, &mut buffers)));
-        let changes: Vec<Change> = changes.into_iter().flatten().collect();
+        self.looks = self.looks.wrapping_add(1);
+        let items = self.items(&surfaces, threads);
+        let derived = self.derive(&items, &surfaces, threads);
         self.surfaces.keep(&surfaces);
-        self.make_room(&changes, threads);
-        self.give(&changes, threads);
-        for Change { block, small, large, .. } in changes {
-            stale.boxes.extend(small);
-            stale.supports.extend(large);
-            stale.reshaped.push((block, small));
+        let mut new: Vec<Option<(f32, u16)>> = vec![None; items.len()];
+        let mut out_of_date: Vec<Option<StaleOfOne>> = Vec::new();
+        out_of_date.resize_with(surfaces.len(), || None);
+        for Derived { records, stale, large } in derived {
+            records.into_iter().for_each(|(number, extent, label)| new[number as usize] = Some((extent, label)));
+            for (block, more) in stale {
+                out_of_date[block as usize].get_or_insert_default().join(more);
+            }
+            for (slot, mean, [was, now]) in large {
+                self.large.remove(slot, mean, was);
+                self.large.insert(slot, mean, now);
+            }
         }
-    }
-
-    /// Gives primitives what is new of them, and the index what it needs to know of that: neither looks at the other.
-    fn give(&mut self, changes: &[Change], threads: usize) {
-        let (classes, looks, defers) = (self.classes().max(1), self.looks, self.defers());
-        let Self { slots, blocks, large, small_reach, .. } = self;
-        let primitives = || {
-            for Change { reshaped, probability, .. } in changes {
-                let mut rows = probability.chunks_exact(classes);
-                for Reshaped { near, seen, judged, .. } in reshaped {
-                    slots.give(near.slot, seen, if *judged { rows.next() } else { None }, looks);
-                }
+        let mut new = new.into_iter();
+        for (BlockSurfaces { block, .. }, out_of_date) in surfaces.iter().zip(out_of_date) {
+            self.small_reach = self.small_reach.max(self.blocks.renew(*block, &mut new));
+            if let Some(StaleOfOne { small, large }) = out_of_date {
+                stale.boxes.extend(small);
+                stale.supports.extend(large);
+                stale.reshaped.push((*block, small));
             }
-            if defers {
-                let chunks = slots.chunks_mut().iter_mut();
-                chunks.for_each(|chunk| chunk.forget(|at| looks.wrapping_sub(at) > KEPT_LOOKS));
-            }
-        };
-        let index = || {
-            for Change { block, reshaped, .. } in changes {
-                for Reshaped { near, seen, was, .. } in reshaped {
-                    large.remove(near.slot, seen.mean, *was);
-                    large.insert(near.slot, seen.mean, seen.form.half_box);
-                    *small_reach = small_reach.max(near.extent);
-                }
-                blocks.renew(*block, reshaped.iter().map(|reshaped| (reshaped.position, reshaped.near)));
-            }
-        };
-        let many = changes.iter().map(|change| change.reshaped.len()).sum::<usize>() > MANY;
-        both(if many { threads } else { 1 }, primitives, index);
+        }
     }
 
     /// The primitives of a block.
     fn members_of(&self, key: BlockKey) -> impl Iterator<Item = Member> {
-        let near = self.blocks.get(key).into_iter().flat_map(|block| &block.near);
-        near.map(|near| (near.local, near.label, self.slots.sums(near.slot)))
+        let near: &[Near] = self.blocks.get(key).map_or(&[], |block| &block.near);
+        self.slots.prefetch_all(near.iter().map(|near| near.slot));
+        near.iter().map(|near| (near.local, near.label, self.slots.sums(near.slot)))
     }
 
-    /// The primitives of a block whose kernel differs from what it was.
-    fn change(&self, surfaces: &BlockSurfaces, (log_evidence, opinion): &mut Buffers) -> Option<Change> {
-        let (mut reshaped, mut probability, mut stale) = (Vec::new(), Vec::new(), StaleOfOne::default());
-        let records = &self.blocks.get(surfaces.block)?.near;
-        for (near, position) in records.iter().zip(0..) {
-            let (chunk, i) = self.slots.chunk_of(near.slot);
-            let (changed, renewed) = (chunk.heads[i].changed(), surfaces.at(near.local, near.label));
-            if !changed && renewed.is_none_or(|Renewed { before, now }| before == now) {
-                continue;
-            }
-            let core = chunk.core(i);
-            let surface = renewed.map_or_else(|| self.surfaces.at(core.mean, near.label), |renewed| renewed.now);
-            let known = chunk.seen.get().filter(|_| !changed).map(|seen| seen.get(i));
-            let (old, mut seen) = match known {
-                Some(known) => {
-                    let form = self.recipe.form_on(&Core { uncertainty: known.uncertainty, ..core }, surface);
-                    (Support::of(known), Seen { form, ..*known })
-                }
-                None => {
-                    probability.reserve(if probability.is_empty() { records.len() * self.classes() } else { 0 });
-                    let seen = self.deriving_on(|_: &Core| surface).of_core(core, chunk, i, log_evidence, opinion);
-                    probability.extend_from_slice(opinion);
-                    (self.support_of(near.slot), seen)
-                }
-            };
-            seen.version = self.stamp;
-            let new = Support::of(&seen);
-            stale = stale.and(old).and(new);
-            let was = old.map_or([0.0; 3], |old| old.form.half_box);
-            let near = Near { extent: extent_of(new.as_ref()), label: seen.label, ..*near };
-            reshaped.reserve(if reshaped.is_empty() { records.len() } else { 0 });
-            reshaped.push(Reshaped { position, near, seen, was, judged: known.is_none() });
-        }
-        let StaleOfOne { small, large } = stale;
-        (!reshaped.is_empty()).then_some(Change { block: surfaces.block, reshaped, probability, small, large })
-    }
-
-    /// Makes room for what views read of all primitives that are about to be given it, and of those beside them.
-    fn make_room(&mut self, changes: &[Change], threads: usize) {
-        self.looks = self.looks.wrapping_add(1);
-        let slots = changes.iter().flat_map(|change| &change.reshaped).map(|reshaped| reshaped.near.slot);
-        let mut numbers: Vec<u32> = slots.map(|slot| slot / CHUNK as u32).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        let chunks = self.slots.chunks();
-        numbers.retain(|number| chunks[*number as usize].seen.get().is_none());
-        let made = in_threads(
-            &numbers,
+    /// All primitives of blocks, in the order of blocks and their records.
+    fn items(&self, surfaces: &[BlockSurfaces], threads: usize) -> Vec<Item> {
+        let parts: Vec<(usize, &[BlockSurfaces])> = surfaces.chunks(TOGETHER).enumerate().collect();
+        let listed = in_threads(
+            &parts,
             threads,
             2,
             || (),
-            |(), number| self.seen_of(&self.slots.chunks()[*number as usize], self.stamp),
+            |(), (part, surfaces)| {
+                let mut items = Vec::new();
+                for (block, surfaces) in (part * TOGETHER..).zip(*surfaces) {
+                    for near in self.blocks.get(surfaces.block).iter().flat_map(|block| &block.near) {
+                        let surface = surfaces.position(near.local, near.label).unwrap_or(NONE);
+                        items.push(Item {
+                            slot: near.slot,
+                            number: 0,
+                            block: block as u32,
+                            label: near.label,
+                            surface,
+                        });
+                    }
+                }
+                items
+            },
         );
-        for (number, seen) in numbers.into_iter().zip(made) {
-            self.slots.chunks_mut()[number as usize].seen = seen.into();
+        let mut items = listed.concat();
+        items.iter_mut().zip(0..).for_each(|(item, number)| item.number = number);
+        items
+    }
+
+    /// Derives what is new of primitives, chunk by chunk.
+    fn derive(&mut self, items: &[Item], surfaces: &[BlockSurfaces], threads: usize) -> Vec<Derived> {
+        let (looks, stamp, defers, cubes, classes) =
+            (self.looks, self.stamp, self.defers(), self.cubes(), self.classes());
+        let Self { slots, recipe, surfaces: kept, .. } = self;
+        let by_chunk = by_chunk(items, slots.chunks().len());
+        let work: Vec<Mutex<(&mut Chunk, &[Item])>> = (slots.chunks_mut().iter_mut().zip(by_chunk.parts()))
+            .filter(|(_, items)| !items.is_empty())
+            .map(Mutex::new)
+            .collect();
+        let as_kept = |core: &Core| kept.at(core.mean, core.label);
+        let derive = |buffers: &mut Buffers, work: &Mutex<(&mut Chunk, &[Item])>| {
+            let mut guard = work.lock().unwrap_or_else(PoisonError::into_inner);
+            let (chunk, items) = &mut *guard;
+            let deriving = Deriving { recipe, cubes, classes, surface: as_kept };
+            chunk.seen.get_or_init(|| Box::new(deriving.all(chunk, looks, stamp)));
+            let mut derived = Derived::default();
+            for item in items.iter() {
+                let i = item.slot as usize % CHUNK;
+                let changed = chunk.heads[i].changed();
+                let renewed = surfaces[item.block as usize].get(item.surface);
+                if !changed && renewed.is_none_or(|Renewed { before, now }| before == now) {
+                    continue;
+                }
+                let core = chunk.core(i);
+                let surface = renewed.map_or_else(|| kept.at(core.mean, item.label), |renewed| renewed.now);
+                let Some(known) = chunk.seen.get().map(|seen| *seen.get(i)) else { continue };
+                // Of a primitive that has changed views know no kernel, where they wait.
+                let old = (!(changed && defers)).then_some(&known);
+                let (log_evidence, opinion) = &mut *buffers;
+                let mut seen = if changed {
+                    let deriving = Deriving { recipe, cubes, classes, surface: |_: &Core| surface };
+                    deriving.of_core(core, chunk, i, log_evidence, opinion)
+                } else {
+                    let form = recipe.form_on(&Core { uncertainty: known.uncertainty, ..core }, surface);
+                    Seen { form, ..known }
+                };
+                seen.version = stamp;
+                chunk.give(i, &seen, changed.then_some(&opinion[..]), looks);
+                derived.note(item, old, &seen);
+            }
+            derived
+        };
+        let derived = in_threads(&work, threads, 2, Buffers::default, derive);
+        if defers {
+            let chunks = slots.chunks_mut().iter_mut();
+            chunks.for_each(|chunk| chunk.forget(|at| looks.wrapping_sub(at) > KEPT_LOOKS));
+        }
+        derived
+    }
+}
+
+impl Derived {
+    /// Takes note of what is new of a primitive, and of what views knew of it.
+    fn note(&mut self, item: &Item, old: Option<&Seen>, new: &Seen) {
+        self.records.push((item.number, extent_of(&new.form), new.label));
+        if self.stale.last().is_none_or(|(block, _)| *block != item.block) {
+            self.stale.push((item.block, StaleOfOne::default()));
+        }
+        if let Some((_, stale)) = self.stale.last_mut() {
+            old.into_iter().chain([new]).for_each(|seen| stale.cover(seen.mean, &seen.form));
+        }
+        let was = old.filter(|old| old.form.reach > 0.0).map_or([0.0; 3], |old| old.form.half_box);
+        if !is_small(was) || !is_small(new.form.half_box) {
+            self.large.push((item.slot, new.mean, [was, new.form.half_box]));
         }
     }
+}
+
+/// Primitives by chunk.
+struct ByChunk {
+    items: Vec<Item>,
+    /// Where those of each chunk end.
+    ends: Vec<usize>,
+}
+
+impl ByChunk {
+    fn parts(&self) -> impl Iterator<Item = &[Item]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.items[start..*end])
+    }
+}
+
+/// Puts primitives in the order of chunks, those of one as they come.
+fn by_chunk(items: &[Item], chunks: usize) -> ByChunk {
+    let of = |item: &Item| item.slot as usize / CHUNK;
+    let mut next = vec![0; chunks];
+    items.iter().for_each(|item| next[of(item)] += 1);
+    let mut end = 0;
+    for next in &mut next {
+        (*next, end) = (end, end + *next);
+    }
+    let Some(first) = items.first() else { return ByChunk { items: Vec::new(), ends: next } };
+    let mut sorted = vec![*first; items.len()];
+    for item in items {
+        let at = &mut next[of(item)];
+        sorted[*at] = *item;
+        *at += 1;
+    }
+    ByChunk { items: sorted, ends: next }
 }

@@ -94,11 +94,32 @@ impl PrimitiveSet {
                 }
             }
         }
+        self.each_large_in(low, high, visit);
+    }
+
+    /// The same for those that reach farther than a block.
+    fn each_large_in(&self, low: [f64; 3], high: [f64; 3], mut visit: impl FnMut(u32)) {
         self.large.between(low, high, |slot| {
             if self.support_of(slot).is_some_and(|support| support.bounds().meets(low, high)) {
                 visit(slot);
             }
         });
+    }
+
+    /// Adds those of [`Self::supports_in`] that reach farther than a block, in no order.
+    pub(crate) fn large_in(&self, low: [f64; 3], high: [f64; 3], found: &mut Vec<(u64, u32)>) -> u64 {
+        let mut plausible = 0;
+        self.each_large_in(low, high, |slot| {
+            let seen = self.seen(slot);
+            found.push((seen.order, slot));
+            plausible |= seen.plausible;
+        });
+        plausible
+    }
+
+    /// How far beyond its own block a primitive may reach that is not among the large, metres.
+    pub(crate) fn small_reach(&self) -> f32 {
+        self.small_reach
     }
 
     /// Where a view of all primitives is not empty.

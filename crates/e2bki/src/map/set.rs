@@ -11,6 +11,7 @@ use super::recipe::Recipe;
 use super::seen::Seen;
 use super::slots::{Batch, BatchRow, Core, Slots, along_curve};
 use super::surfaces::{Surface, Surfaces};
+use crate::kernel::Form;
 use crate::keys::BlockKey;
 use crate::primitive::{MANY_QUANTA, Sums, block_of, checked_sum};
 use crate::threads::threads_of;
@@ -433,7 +434,7 @@ pub(super) fn near_of(core: &Core, support: Option<&Support>, slot: u32, stamp: 
     Near {
         local: std::array::from_fn(|i| (core.mean[i] - f64::from(block[i])) as f32),
         range: core.sums.mean_range() as f32,
-        extent: extent_of(support),
+        extent: support.map_or(0.0, |support| extent_of(&support.form)),
         slot,
         stamp,
         label: core.label,
@@ -441,9 +442,8 @@ pub(super) fn near_of(core: &Core, support: Option<&Support>, slot: u32, stamp: 
 }
 
 /// How far a kernel reaches, as the short records have it.
-pub(super) fn extent_of(support: Option<&Support>) -> f32 {
-    let small = support.filter(|support| is_small(support.form.half_box));
-    small.map_or(0.0, |support| longest(support.form.half_box))
+pub(super) fn extent_of(form: &Form) -> f32 {
+    if form.reach > 0.0 && is_small(form.half_box) { longest(form.half_box) } else { 0.0 }
 }
 
 impl Core {

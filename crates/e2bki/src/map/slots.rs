@@ -174,14 +174,11 @@ impl Slots {
         self.chunks[chunk].keep(i, seen, probability);
     }
 
-    /// Gives a primitive what views read of it from now on, where there is room for it.
-    pub(super) fn give(&mut self, slot: u32, seen: &Seen, probability: Option<&[f32]>, look: u32) {
-        let (number, i) = split(slot);
-        let chunk = &mut self.chunks[number];
-        chunk.heads[i].set_changed(false);
-        chunk.heads[i].label = seen.label;
-        if let Some(all) = chunk.seen.get_mut() {
-            all.give(i, seen, probability, look);
+    /// Asks for the memory of what some primitives hold, of all at once.
+    pub(super) fn prefetch_all(&self, slots: impl Iterator<Item = u32>) {
+        for slot in slots {
+            let (chunk, i) = self.chunk_of(slot);
+            chunk.prefetch(i);
         }
     }
 

@@ -4,6 +4,8 @@
 //! `pools.rs`); a primitive's surface is that of its class in its own cube and in those around it, which count 2 : 1 along
 //! each axis. They are added in one order, so that a surface too depends on which primitives there are and on nothing else.
 
+use std::ops::Range;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::pools::{Buffers, Chunk, Member, Pool, SIDE, block_in, chunk_of, eighth_of};
@@ -55,10 +57,15 @@ impl BlockSurfaces {
         Self { block, surfaces: Vec::new() }
     }
 
-    /// The surface of a class at a place in the block, if it differs.
-    pub(super) fn at(&self, local: [f32; 3], label: u16) -> Option<Renewed> {
-        let eighth = eighth_of(local);
-        self.surfaces.iter().find(|(e, l, _)| (*e, *l) == (eighth, label)).map(|(.., renewed)| *renewed)
+    /// Number of the surface of a class at a place in the block, if it differs.
+    pub(super) fn position(&self, local: [f32; 3], label: u16) -> Option<u32> {
+        let key = (eighth_of(local), label);
+        self.surfaces.binary_search_by_key(&key, |(eighth, label, _)| (*eighth, *label)).ok().map(|found| found as u32)
+    }
+
+    /// The surface of a number, if there is one.
+    pub(super) fn get(&self, position: u32) -> Option<Renewed> {
+        self.surfaces.get(position as usize).map(|(.., renewed)| *renewed)
     }
 }
 
@@ -224,22 +231,23 @@ impl Hood {
                 0 => 0..8,
                 _ => 0..1,
             });
-            for number in z.flat_map(|z| {
-                let x = x.clone();
-                y.clone().flat_map(move |y| x.clone().map(move |x| x + 8 * (y + 8 * z)))
-            }) {
-                self.read(chunk, number, offset);
+            for row in z.flat_map(|z| y.clone().map(move |y| 8 * (y + 8 * z))) {
+                self.read(chunk, row, &x, offset);
             }
         }
     }
 
-    /// Reads a block of a chunk that is `offset` chunks away.
-    fn read(&mut self, chunk: &Chunk, number: u16, offset: [i32; 3]) {
-        let local = [number % 8, number / 8 % 8, number / 64].map(i32::from);
-        let block: [i32; 3] = std::array::from_fn(|i| SIDE * offset[i] + local[i]);
-        let corner = block.map(|v| f64::from(v - SIDE / 2));
-        for i in chunk.of_block(number) {
+    /// Reads blocks of a row of a chunk that is `offset` chunks away.
+    fn read(&mut self, chunk: &Chunk, row: u16, blocks: &Range<u16>, offset: [i32; 3]) {
+        for i in chunk.of_row(row) {
             let pool = &chunk.pools[i];
+            let number = pool.cell / 8;
+            if !blocks.contains(&(number % 8)) {
+                continue;
+            }
+            let local = [number % 8, number / 8 % 8, number / 64].map(i32::from);
+            let block: [i32; 3] = std::array::from_fn(|i| SIDE * offset[i] + local[i]);
+            let corner = block.map(|v| f64::from(v - SIDE / 2));
             let cell: [i32; 3] = std::array::from_fn(|axis| 2 * block[axis] + i32::from(pool.cell >> axis & 1) + 1);
             if cell.iter().any(|v| !(0..WIDE as i32).contains(v)) {
                 continue;

@@ -3,13 +3,13 @@
 
 use super::belief::Terms;
 use super::hits::Hits;
+use super::lattice::Mask;
 use super::memory::KernelMemory;
 use super::places::{BlockVoxels, Places};
 use crate::config::Distance;
 use crate::free::Existence;
 use crate::kernel::kernel_of_points;
-use crate::map::PrimitiveSet;
-use crate::prefetch::prefetch;
+use crate::map::{PrimitiveSet, Seen};
 
 /// Where kernel values come from.
 #[derive(Clone, Copy)]
@@ -45,10 +45,14 @@ pub(crate) struct Scratch {
     sums: Vec<f32>,
     /// Classes that are summed, ascending.
     pub(crate) classes: Vec<u16>,
-    /// What a kernel value of 1 adds to a place.
-    share: Vec<f32>,
+    /// What views read of the primitives found.
+    seen: Vec<Seen>,
+    /// What a kernel value of 1 of each of them adds to a place.
+    shares: Vec<f32>,
     /// Not on the stack: see [`Hits::boxed`].
     hits: Box<Hits>,
+    /// At least the voxels of a block that the latest evaluation reached.
+    pub(crate) reached: Mask,
     /// Kernel values of the latest evaluation that remembers.
     pub(crate) memory: KernelMemory,
     /// Kernel values computed by the latest evaluation.
@@ -61,8 +65,10 @@ impl Default for Scratch {
             found: Vec::new(),
             sums: Vec::new(),
             classes: Vec::new(),
-            share: Vec::new(),
+            seen: Vec::new(),
+            shares: Vec::new(),
             hits: Hits::boxed(),
+            reached: Mask::default(),
             memory: KernelMemory::default(),
             kernel_values: 0,
         }
@@ -92,7 +98,8 @@ impl Scratch {
         existence: Option<&Existence<'_>>,
         places: &mut impl Places,
     ) {
-        self.find(set, places);
+        let (low, high) = places.bounds();
+        set.supports_in(low, high, &mut self.found);
         if set.some_gone() {
             self.found.retain(|(_, slot)| {
                 let head = set.head(*slot);
@@ -104,8 +111,8 @@ impl Scratch {
         self.evaluate(set, distance, places, Kernels::Computed);
     }
 
-    /// Sums of the classes that can be the most likely one, at the masked voxels of a block. What is `known` of an
-    /// earlier evaluation is not computed again, and the kernel values of all voxels of the block are left in
+    /// Sums of the classes that can be the most likely one, at the masked voxels of a block, of the primitives that are
+    /// `reaching` it and of large ones. What is `known` of an earlier evaluation is not computed again, and the kernel values of all voxels of the block are left in
     /// `memory`: the next frame may ask about others. Without a memory only the masked voxels are looked at.
     pub(crate) fn labels(
         &mut self,
@@ -113,10 +120,16 @@ impl Scratch {
         terms: Terms,
         distance: Distance,
         voxels: BlockVoxels<'_>,
+        reaching: (&[(u64, u32)], u64),
         known: Option<&KernelMemory>,
     ) {
         let mut voxels = if known.is_some() { voxels.whole_block() } else { voxels };
-        let mut plausible = self.find(set, &voxels);
+        let (small, mut plausible) = reaching;
+        self.found.clear();
+        self.found.extend_from_slice(small);
+        let (low, high) = voxels.bounds();
+        plausible |= set.large_in(low, high, &mut self.found);
+        self.found.sort_unstable();
         if set.some_gone() {
             self.found.retain(|(_, slot)| !set.head(*slot).gone());
             plausible = self.found.iter().fold(0, |bits, (_, slot)| bits | set.seen(*slot).plausible);
@@ -126,12 +139,7 @@ impl Scratch {
             .extend((0..terms.classes as u16).filter(|class| terms.classes > 64 || plausible >> class & 1 == 1));
         let kernels = known.map_or(Kernels::Computed, Kernels::Remembered);
         self.evaluate(set, distance, &mut voxels, kernels);
-    }
-
-    /// Finds the primitives whose kernels may reach the places; returns the classes that are plausible for any of them.
-    fn find(&mut self, set: &PrimitiveSet, places: &impl Places) -> u64 {
-        let (low, high) = places.bounds();
-        set.supports_in(low, high, &mut self.found)
+        self.reached = voxels.reached;
     }
 
     /// Adds the kernel of every primitive found, at every place it reaches, to sums that start from zero.
@@ -163,23 +171,29 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) {
         let stride = self.scratch.stride();
-        let Scratch { found, sums, classes, share, hits, memory, kernel_values } = self.scratch;
-        let mut cursor = 0;
-        share.clear();
-        share.resize(stride, 0.0);
-        for (i, (order, slot)) in found.iter().enumerate() {
-            // Asks for the memory of a primitive to come while this one is worked on.
-            if let Some((_, next)) = found.get(i + 4) {
-                let seen = self.set.seen(*next);
-                prefetch((seen.mean[0], seen.form.half_box[0], seen.version, self.set.probability(*next).first()));
-            }
-            let seen = self.set.seen(*slot);
+        let Scratch { found, seen, sums, classes, shares, hits, memory, kernel_values, .. } = self.scratch;
+        // First everything is brought together, in a loop so short that the processor waits for the memory of many primitives
+        // at once.
+        seen.clear();
+        seen.extend(found.iter().map(|(_, slot)| *self.set.seen(*slot)));
+        shares.clear();
+        shares.resize(found.len() * stride, 0.0);
+        for (((_, slot), seen), share) in found.iter().zip(&*seen).zip(shares.chunks_exact_mut(stride)) {
             let (probability, votes) = (self.set.probability(*slot), seen.votes);
             let (of_classes, of_all) = share.split_at_mut(classes.len());
             for (share, class) in of_classes.iter_mut().zip(&*classes) {
                 *share = votes * probability[usize::from(*class)];
             }
             of_all[..2].copy_from_slice(&[votes, votes * seen.uncertainty]);
+        }
+        let mut cursor = 0;
+        for (((order, _), seen), share) in found.iter().zip(&*seen).zip(shares.chunks_exact(stride)) {
+            if seen.form.follows && matches!(self.kernels, Kernels::Computed) {
+                if let Some(values) = self.places.add(simd, seen, share, sums) {
+                    *kernel_values += values;
+                    continue;
+                }
+            }
             let known = match self.kernels {
                 Kernels::Computed => None,
                 Kernels::Remembered(known) => known.find(*order, seen.version, &mut cursor),

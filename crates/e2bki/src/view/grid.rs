@@ -9,14 +9,14 @@ use rustc_hash::FxHashMap;
 
 use super::belief::{Belief, Terms};
 use super::evaluate::Scratch;
-use super::lattice::{Lattice, Mask, SIDE};
-use super::memory::KernelMemory;
+use super::lattice::Lattice;
+use super::packed::{Buffers, Packed};
 use super::places::BlockVoxels;
+use super::reaching::Reaching;
 use crate::changes::Changes;
 use crate::config::Distance;
 use crate::keys::VoxelBlock;
 use crate::map::{Aabb, PrimitiveSet, Stale};
-use crate::maths::argmax;
 
 /// A voxel of the live view.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,24 +36,8 @@ pub struct LiveBlock {
     pub voxels: Vec<LiveVoxel>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Stored {
-    values: [f32; 3],
-    label: u16,
-}
-
 /// Updates of the view for which kernel values are kept in blocks that are not touched again.
 const REMEMBERED: u32 = 1;
-
-/// Voxels of a block that hold evidence, in the order of their index.
-#[derive(Debug, Clone, Default)]
-struct Packed {
-    mask: Mask,
-    voxels: Box<[Stored]>,
-    memory: KernelMemory,
-    /// Number of the update that computed it last.
-    update: u32,
-}
 
 /// What bringing a view up to date took.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -108,20 +92,21 @@ impl LiveGrid {
         // Taken out while they are worked on: their memory is used again, or given back, by all threads.
         let old: Vec<Box<Packed>> =
             stale.iter().map(|(block, _)| self.blocks.remove(block).unwrap_or_default()).collect();
-        self.len -= old.iter().map(|packed| packed.voxels.len()).sum::<usize>();
+        self.len -= old.iter().map(|packed| packed.len()).sum::<usize>();
+        let reaching = Reaching::new(set, &self.lattice, &stale);
         let fresh: Vec<(Box<Packed>, usize)> = stale
             .par_iter()
             .zip(old)
-            .map_init(<(Scratch, _)>::default, |(scratch, voxels), ((block, mask), mut packed)| {
+            .enumerate()
+            .map_init(<(Scratch, Buffers)>::default, |(scratch, buffers), (number, ((block, mask), mut packed))| {
                 let places = BlockVoxels::new(&self.lattice, *block, mask, self.distance);
-                let known = self.remembers.then_some(&packed.memory);
-                scratch.labels(set, self.terms, self.distance, places, known);
-                packed.replace(mask, scratch, voxels);
+                packed.memory = self.remembers.then(|| packed.memory.take().unwrap_or_default());
+                let (reaching, known) = (reaching.of(number), packed.memory.as_deref());
+                scratch.labels(set, self.terms, self.distance, places, reaching, known);
+                packed.replace(mask, scratch, buffers);
                 packed.update = self.update;
-                if self.remembers {
-                    packed.memory.copy(&scratch.memory);
-                } else {
-                    packed.memory = KernelMemory::default();
+                if let Some(memory) = &mut packed.memory {
+                    memory.copy(&scratch.memory);
                 }
                 (packed, scratch.kernel_values)
             })
@@ -130,8 +115,8 @@ impl LiveGrid {
         for ((block, mask), (packed, kernel_values)) in stale.into_iter().zip(fresh) {
             work.voxels += mask.count();
             work.kernel_values += kernel_values;
-            if !packed.voxels.is_empty() {
-                self.len += packed.voxels.len();
+            if packed.len() > 0 {
+                self.len += packed.len();
                 self.blocks.insert(block, packed);
                 self.remembering.push_back((self.update, block));
             }
@@ -142,7 +127,7 @@ impl LiveGrid {
             }
             self.remembering.pop_front();
             if let Some(packed) = self.blocks.get_mut(&block).filter(|packed| packed.update == update) {
-                packed.memory = KernelMemory::default();
+                packed.memory = None;
             }
         }
         work
@@ -161,9 +146,10 @@ impl LiveGrid {
 
     fn of_block(&self, key: VoxelBlock) -> impl Iterator<Item = LiveVoxel> {
         self.blocks.get(&key).into_iter().flat_map(move |packed| {
-            packed.mask.voxels().zip(packed.voxels.iter()).map(move |(voxel, stored)| LiveVoxel {
+            let voxels: Vec<usize> = packed.mask().voxels().collect();
+            voxels.into_iter().zip(packed.stored()).map(move |(voxel, (label, values))| LiveVoxel {
                 center: self.lattice.center_of(key, voxel),
-                belief: Belief::of_parts(self.terms, stored.label, stored.values),
+                belief: Belief::of_parts(self.terms, label, values),
             })
         })
     }
@@ -176,65 +162,8 @@ impl LiveGrid {
 
     pub(crate) fn byte_size(&self) -> usize {
         #[allow(clippy::iter_over_hash_type)] // order is irrelevant to a sum
-        let voxels: usize = self
-            .blocks
-            .values()
-            .map(|packed| packed.voxels.len() * size_of::<Stored>() + packed.memory.byte_size())
-            .sum();
-        let table = self.blocks.capacity() * (size_of::<(VoxelBlock, Box<Packed>)>() + 1);
-        table + self.blocks.len() * size_of::<Packed>() + voxels
-    }
-}
-
-impl Packed {
-    /// Keeps the voxels outside of a mask and takes those inside of it from `scratch`. `voxels` is a buffer.
-    fn replace(&mut self, stale: &Mask, scratch: &Scratch, voxels: &mut Vec<Stored>) {
-        voxels.clear();
-        let reached = scratch.rows();
-        let most_likely = |place: usize| {
-            let (sums, mass, weighted) = reached.as_ref()?.get(place);
-            if mass <= 0.0 {
-                return None;
-            }
-            let label = argmax(sums);
-            Some(Stored { values: [sums[label], mass, weighted], label: scratch.classes[label] })
-        };
-        let mut first = 0;
-        let mut kept_before = &self.voxels[..];
-        for (row, stale) in stale.0.iter().enumerate() {
-            let kept = self.mask.0[row];
-            if *stale == 0 {
-                let (row_kept, rest) = kept_before.split_at(kept.count_ones() as usize);
-                voxels.extend_from_slice(row_kept);
-                kept_before = rest;
-                continue;
-            }
-            // Where nothing reaches any more, only what was not asked about stays.
-            let mut candidates = if reached.is_some() { stale | kept } else { kept };
-            self.mask.0[row] = 0;
-            while candidates != 0 {
-                let bit = candidates.trailing_zeros();
-                candidates &= candidates - 1;
-                let mut stored = None;
-                if kept >> bit & 1 == 1 {
-                    (stored, kept_before) = (kept_before.first().copied(), &kept_before[1..]);
-                }
-                if stale >> bit & 1 == 1 {
-                    stored = most_likely(first + bit as usize);
-                }
-                if let Some(stored) = stored {
-                    self.mask.0[row] |= 1 << bit;
-                    voxels.push(stored);
-                }
-            }
-            // Only rows that were asked about have places.
-            first += SIDE as usize;
-        }
-        if self.voxels.len() == voxels.len() {
-            self.voxels.copy_from_slice(voxels);
-        } else {
-            self.voxels = voxels.as_slice().into();
-        }
+        let blocks: usize = self.blocks.values().map(|packed| packed.byte_size()).sum();
+        self.blocks.capacity() * (size_of::<(VoxelBlock, Box<Packed>)>() + 1) + blocks
     }
 }
 

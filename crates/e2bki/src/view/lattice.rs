@@ -53,6 +53,13 @@ impl Mask {
         self.voxels().map(move |voxel| (voxel, usize::from(first[voxel >> SHIFT]) + (voxel & 15)))
     }
 
+    /// Sets the bits of another.
+    pub(super) fn join(&mut self, other: &Self) {
+        for (row, more) in self.0.iter_mut().zip(&other.0) {
+            *row |= more;
+        }
+    }
+
     /// Number of set bits.
     pub(crate) fn count(&self) -> usize {
         self.0.iter().map(|row| row.count_ones() as usize).sum()

@@ -8,9 +8,11 @@ mod hits;
 mod lattice;
 mod live;
 mod memory;
+mod packed;
 mod places;
 mod query;
 mod raster;
+mod reaching;
 mod runs;
 mod stale;
 

@@ -1,6 +1,8 @@
 //! Which voxels of a block a kernel may reach: a run along every row, a little generous. The kernel decides; this only
 //! spares it work.
 
+use std::ops::Range;
+
 use super::lattice::{Lattice, ROWS, SIDE, run_bits};
 use crate::config::Distance;
 use crate::kernel::{Form, support_of};
@@ -78,18 +80,30 @@ impl BlockRows {
         self.centers.map(|c| c[SIDE as usize - 1])
     }
 
+    /// The voxels along each axis that the box of a kernel may cover.
+    #[inline(always)]
+    pub(super) fn clip(&self, mean: [f64; 3], form: &Form) -> [Range<i32>; 3] {
+        let clip = |axis: usize| {
+            let middle = (mean[axis] - self.centers[axis][0]) as f32;
+            let half = form.half_box[axis];
+            rounded(((middle - half) * self.per_metre + 0.49).clamp(0.0, SIDE as f32))
+                ..rounded(((middle + half) * self.per_metre + 0.51).clamp(0.0, self.most[axis]))
+        };
+        [clip(0), clip(1), clip(2)]
+    }
+
+    /// Offset of voxels from a mean along an axis, metres.
+    #[inline(always)]
+    pub(super) fn offset(&self, mean: [f64; 3], axis: usize, voxel: usize) -> f32 {
+        (self.centers[axis][voxel & 15] - mean[axis]) as f32
+    }
+
     /// Finds the runs that a kernel may reach.
     #[inline(always)]
     pub(super) fn find(&self, mean: [f64; 3], form: &Form, runs: &mut Runs) {
         let per_metre = self.per_metre;
-        let clip = |axis: usize| {
-            let middle = (mean[axis] - self.centers[axis][0]) as f32;
-            let half = form.half_box[axis];
-            rounded(((middle - half) * per_metre + 0.49).clamp(0.0, SIDE as f32))
-                ..rounded(((middle + half) * per_metre + 0.51).clamp(0.0, self.most[axis]))
-        };
-        let (xs, ys, zs) = (clip(0), clip(1), clip(2));
-        let offset = |axis: usize, i: usize| (self.centers[axis][i & 15] - mean[axis]) as f32;
+        let [xs, ys, zs] = self.clip(mean, form);
+        let offset = |axis: usize, i: usize| self.offset(mean, axis, i);
         let Runs { x, found, len } = runs;
         *len = 0;
         for i in 0..SIDE as usize {

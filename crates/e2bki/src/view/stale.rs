@@ -9,12 +9,26 @@ use crate::config::Distance;
 use crate::keys::VoxelBlock;
 use crate::map::{Aabb, Stale, Support};
 
+/// Boxes that are worth a thread.
+const LEAST_BOXES: usize = 1024;
+
 impl Lattice {
     /// The voxels that are out of date.
     pub(crate) fn masks(&self, stale: &Stale, distance: Distance) -> Vec<(VoxelBlock, Mask)> {
-        let mut masks = FxHashMap::default();
+        // Parts of the boxes by all threads: their masks are joined, whatever the parts.
+        let of_boxes = |boxes: &[Aabb]| {
+            let mut masks = FxHashMap::default();
+            boxes.iter().for_each(|region| self.mark_box(region, &mut masks));
+            masks
+        };
+        let part = stale.boxes.len().div_ceil(rayon::current_num_threads()).max(LEAST_BOXES);
+        let parts: Vec<_> = stale.boxes.par_chunks(part).map(of_boxes).collect();
+        let mut parts = parts.into_iter();
+        let mut masks = parts.next().unwrap_or_default();
+        for (block, more) in parts.flatten() {
+            masks.entry(block).and_modify(|mask: &mut Mask| mask.join(&more)).or_insert(more);
+        }
         let mut runs = Runs::default();
-        stale.boxes.iter().for_each(|region| self.mark_box(region, &mut masks));
         for support in &stale.supports {
             self.mark_support(support, distance, &mut runs, &mut masks);
         }

@@ -1,0 +1,136 @@
+//! Who reaches which block of voxels: every primitive is looked at once, and told to the blocks that its kernel may reach.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::lattice::{Lattice, Mask, SHIFT, SIDE};
+use crate::keys::{BlockKey, ChunkKey, VoxelBlock};
+use crate::map::{Aabb, PrimitiveSet};
+use crate::maths::floor_i32;
+
+/// Cubic metres along the side of a cube of which a bit each is kept.
+const CUBE: i32 = 8;
+
+/// More than rounding can shift a coordinate, voxels.
+const MARGIN: f64 = 1e-6;
+
+/// The primitives that may reach each of some blocks of voxels, but for those that are found through the large ones.
+pub(super) struct Reaching {
+    /// Where the primitives of each block begin, and the end.
+    starts: Vec<u32>,
+    /// (order, slot), in no particular order.
+    found: Vec<(u64, u32)>,
+    /// Classes that are plausible for any of a block's primitives.
+    plausible: Vec<u64>,
+}
+
+/// A primitive that reaches a block: the block's number, slot, order, plausible classes.
+type Pair = (u32, u32, u64, u64);
+
+impl Reaching {
+    /// Of blocks that are named once.
+    pub(super) fn new(set: &PrimitiveSet, lattice: &Lattice, blocks: &[(VoxelBlock, Mask)]) -> Self {
+        let numbers: FxHashMap<VoxelBlock, u32> = blocks.iter().map(|(block, _)| *block).zip(0..).collect();
+        let cubes = cubes_around(set, lattice, blocks);
+        let pairs: Vec<Vec<Pair>> = cubes
+            .par_iter()
+            .map(|(cube, bits)| {
+                let mut pairs = Vec::new();
+                for key in blocks_in(*cube, *bits) {
+                    for near in set.blocks().get(key).iter().flat_map(|block| &block.near) {
+                        if near.extent > 0.0 {
+                            let seen = set.seen(near.slot);
+                            each_block(lattice, &Aabb::around(seen.mean, seen.form.half_box), |block| {
+                                if let Some(number) = numbers.get(&block) {
+                                    pairs.push((*number, near.slot, seen.order, seen.plausible));
+                                }
+                            });
+                        }
+                    }
+                }
+                pairs
+            })
+            .collect();
+        // By block: counted, then put in their places.
+        let (mut starts, mut plausible) = (vec![0; blocks.len() + 1], vec![0; blocks.len()]);
+        for (number, _, _, classes) in pairs.iter().flatten() {
+            starts[*number as usize + 1] += 1;
+            plausible[*number as usize] |= classes;
+        }
+        for i in 1..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        let mut next = starts.clone();
+        let mut found = vec![(0, 0); starts.last().map_or(0, |end| *end as usize)];
+        for (number, slot, order, _) in pairs.iter().flatten() {
+            let at = &mut next[*number as usize];
+            found[*at as usize] = (*order, *slot);
+            *at += 1;
+        }
+        Self { starts, found, plausible }
+    }
+
+    /// Those of a block, by its number, and the classes that are plausible for any of them.
+    pub(super) fn of(&self, number: usize) -> (&[(u64, u32)], u64) {
+        (&self.found[self.starts[number] as usize..self.starts[number + 1] as usize], self.plausible[number])
+    }
+}
+
+/// Cubic metres of which a primitive may reach some of the blocks, as bits of cubes of 8×8×8 of them.
+fn cubes_around(set: &PrimitiveSet, lattice: &Lattice, blocks: &[(VoxelBlock, Mask)]) -> Vec<(ChunkKey, [u64; 8])> {
+    let reach = f64::from(set.small_reach());
+    let mut cubes: FxHashMap<ChunkKey, [u64; 8]> = FxHashMap::default();
+    for (VoxelBlock(block), _) in blocks {
+        let corner = |i: i32, axis: usize| lattice.center(block[axis].saturating_mul(SIDE).saturating_add(i), axis);
+        let low: [i32; 3] = std::array::from_fn(|axis| floor_i32(corner(0, axis) - reach));
+        let high: [i32; 3] = std::array::from_fn(|axis| floor_i32(corner(SIDE - 1, axis) + reach));
+        let (first, last) = (low.map(|v| v.div_euclid(CUBE)), high.map(|v| v.div_euclid(CUBE)));
+        for x in first[0]..=last[0] {
+            for y in first[1]..=last[1] {
+                for z in first[2]..=last[2] {
+                    let cube = [x, y, z];
+                    let clip = |axis: usize| {
+                        let corner = i64::from(cube[axis]) * i64::from(CUBE);
+                        let inside = |v: i32| (i64::from(v) - corner).clamp(0, 7) as u32;
+                        inside(low[axis])..=inside(high[axis])
+                    };
+                    let row = clip(0).fold(0_u64, |bits, x| bits | 1 << x);
+                    let plane = clip(1).fold(0_u64, |bits, y| bits | row << (8 * y));
+                    let planes = cubes.entry(ChunkKey(cube)).or_default();
+                    clip(2).for_each(|z| planes[z as usize & 7] |= plane);
+                }
+            }
+        }
+    }
+    cubes.into_iter().collect()
+}
+
+/// The cubic metres that bits of a cube stand for.
+fn blocks_in(ChunkKey(cube): ChunkKey, bits: [u64; 8]) -> impl Iterator<Item = BlockKey> {
+    (0..8).flat_map(move |z| {
+        let set = (0..64).filter(move |bit| bits[z as usize & 7] >> bit & 1 == 1);
+        set.map(move |bit| {
+            let local = [bit % 8, bit / 8, z];
+            BlockKey(std::array::from_fn(|i| cube[i].saturating_mul(CUBE).saturating_add(local[i])))
+        })
+    })
+}
+
+/// Calls `visit` with the blocks of which a box may cover the centre of a voxel.
+#[inline(always)]
+fn each_block(lattice: &Lattice, bounds: &Aabb, mut visit: impl FnMut(VoxelBlock)) {
+    let span = |axis: usize| {
+        if lattice.planar && axis == 2 {
+            return (0, 0);
+        }
+        let voxel = |metres: f64| metres / lattice.resolution - 0.5;
+        let first = floor_i32(voxel(bounds.low[axis]) - MARGIN).saturating_add(1);
+        (first >> SHIFT, floor_i32(voxel(bounds.high[axis]) + MARGIN) >> SHIFT)
+    };
+    let (x, y, z) = (span(0), span(1), span(2));
+    for i in x.0..=x.1 {
+        for j in y.0..=y.1 {
+            (z.0..=z.1).for_each(|k| visit(VoxelBlock([i, j, k])));
+        }
+    }
+}
