@@ -1,6 +1,6 @@
 //! The map that is built, wherever it is kept.
 
-use e2bki::submaps::Part;
+use e2bki::submaps::Contribution;
 use e2bki::{Changes, Frame, FrameReport, Mapper, Prepared, Preparer};
 
 use crate::error::{Error, Result};
@@ -43,8 +43,8 @@ pub trait LiveMap {
     /// Begins anew with an empty map.
     fn reset(&mut self) -> Result<()>;
 
-    /// Takes parts of other robots out and puts others in, each with its number of frames: see [`Mapper::replace`].
-    fn replace(&mut self, taken: (&[Part], u64), added: (&[Part], u64)) -> Result<()>;
+    /// Takes out what another robot had added and puts in what it has by now: see [`Mapper::replace`].
+    fn replace(&mut self, taken: &Contribution, added: &Contribution) -> Result<()>;
 
     /// Names the runs that are in the map, as its file has them.
     fn name_runs(&mut self, _runs: Vec<String>) {}
@@ -62,6 +62,10 @@ impl LiveMap for (Mapper, u64) {
 
     fn insert_prepared(&mut self, prepared: Prepared, _frame: &Frame<'_>) -> Result<FrameReport> {
         self.0.insert_prepared(prepared).map_err(Error::map)
+    }
+
+    fn name_next_frame(&mut self, time: f64) {
+        self.0.name_next_frame(self.0.frames(), Some(time));
     }
 
     fn mapper(&self) -> &Mapper {
@@ -88,7 +92,7 @@ impl LiveMap for (Mapper, u64) {
         Ok(())
     }
 
-    fn replace(&mut self, taken: (&[Part], u64), added: (&[Part], u64)) -> Result<()> {
+    fn replace(&mut self, taken: &Contribution, added: &Contribution) -> Result<()> {
         self.0.replace(taken, added).map(drop).map_err(Error::map)
     }
 }

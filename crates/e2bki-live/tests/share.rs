@@ -13,22 +13,36 @@ mod tests {
 
     const RATE: f64 = 1e6;
 
-    fn empty(side: f64) -> Mapper {
-        let config = Config::default().with(|c| c.clustering.cell_size = side);
-        Mapper::new(ClassSet::from_names(["ground", "tree", "wall"]).unwrap(), config).unwrap()
+    /// Side of the cubes, and whether free space is counted.
+    type Sort = (f64, bool);
+
+    const USUAL: Sort = (0.25, true);
+
+    fn empty((side, free_space): Sort) -> Mapper {
+        let config = Config::default().with(|c| {
+            c.clustering.cell_size = side;
+            c.free_space.enabled = free_space;
+        });
+        Mapper::new(ClassSet::from_names(["ground", "tree", "car"]).unwrap(), config).unwrap()
     }
 
-    /// The k-th scan of a robot.
+    /// The k-th scan of a robot, by 16 beams: things at different distances, some of them elsewhere in every scan.
     fn scan(map: &mut dyn LiveMap, robot: usize, k: usize) {
         let at = |i: usize| {
-            let t = (i * 37 + k * 11 + robot * 7) % 400;
-            [1.0 + 0.02 * t as f32, (t % 7) as f32 * 0.3 - 1.0, (t % 5) as f32 * 0.21]
+            let (beam, column) = (i % 16, i / 16);
+            let range = 3.0 + ((column / 7 + beam / 4 + robot * 5 + k) % 7) as f32 * 0.7;
+            let (azimuth, elevation) = (column as f32 * 0.0524 - 3.1, 0.26 - 0.035 * beam as f32);
+            let [across, up] = [elevation.cos(), elevation.sin()];
+            [range * across * azimuth.cos(), range * across * azimuth.sin(), range * up]
         };
-        let points: Vec<[f32; 3]> = (0..300).map(at).collect();
-        let labels: Vec<u32> = (0..300).map(|i| ((i / 90 + k + robot) % 3) as u32).collect();
+        let points: Vec<[f32; 3]> = (0..16 * 120).map(at).collect();
+        let labels: Vec<u32> = (0..points.len()).map(|i| ((i / 290 + k + robot) % 3) as u32).collect();
         let world_from_sensor = Pose::from_translation([0.4 * k as f64 + 0.9 * robot as f64, 0.1, 0.0]).unwrap();
-        map.insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None })
+        map.name_next_frame((100 * robot + k) as f64);
+        let report = map
+            .insert(&Frame { points: &points, semantics: Semantics::Labels(&labels), world_from_sensor, scan: None })
             .unwrap();
+        assert!(report.free_space.is_none_or(|free| free.counted), "the scan shows a sensor");
     }
 
     struct Robot {
@@ -39,8 +53,8 @@ mod tests {
     }
 
     impl Robot {
-        fn new(name: &str, shares: bool, side: f64) -> Self {
-            let map = empty(side);
+        fn new(name: &str, shares: bool, sort: Sort) -> Self {
+            let map = empty(sort);
             let sharing = Sharing::new(name.into(), (shares, true), &map, RATE).unwrap();
             Self { map: (map, 0), sharing, inbox: Vec::new(), scans: 0 }
         }
@@ -120,11 +134,14 @@ mod tests {
         assert_eq!(a.frames(), b.frames());
         assert!(states(a) == states(b), "{} primitives and {}", a.len(), b.len());
         assert!(a.live_voxels().eq(b.live_voxels()));
+        let counts = |map: &Mapper| map.free_space().map(|counters| counters.to_bytes());
+        assert!(counts(a) == counts(b), "other counts of free space");
+        assert!(a.primitives().map(|p| p.is_gone()).eq(b.primitives().map(|p| p.is_gone())));
     }
 
     /// The map of all scans, as one mapper makes it.
-    fn together(side: f64, scans: &[(usize, usize)]) -> Mapper {
-        let mut all = (empty(side), 0);
+    fn together(sort: Sort, scans: &[(usize, usize)]) -> Mapper {
+        let mut all = (empty(sort), 0);
         for (robot, count) in scans {
             (0..*count).for_each(|k| scan(&mut all, *robot, k));
         }
@@ -139,13 +156,13 @@ mod tests {
             seed in any::<u64>(),
             (lost, doubled, delayed) in (0_usize..70, 0_usize..40, 0_usize..40),
             counts in prop::collection::vec(0_usize..5, 2..4),
-            side in prop::sample::select(vec![0.25, 0.3]),
+            sort in prop::sample::select(vec![(0.25, true), (0.3, true), (0.3, false)]),
             (late, leaves) in (0_usize..6, any::<bool>()),
         ) {
             let mut network = Network { random: Rng::new(seed), lost, doubled, delayed, late: Vec::new() };
             // The last one only listens, and comes late.
             let mut robots: Vec<Option<Robot>> =
-                (0..counts.len()).map(|i| Some(Robot::new(&format!("robot-{i}"), true, side))).collect();
+                (0..counts.len()).map(|i| Some(Robot::new(&format!("robot-{i}"), true, sort))).collect();
             robots.push(None);
             let mut now = Duration::ZERO;
             for k in 0..6 {
@@ -155,7 +172,7 @@ mod tests {
                     }
                 }
                 if k == late {
-                    *robots.last_mut().unwrap() = Some(Robot::new("station", false, side));
+                    *robots.last_mut().unwrap() = Some(Robot::new("station", false, sort));
                 }
                 now += Duration::from_millis(500);
                 round(&mut robots, &mut network, now);
@@ -167,11 +184,11 @@ mod tests {
                 round(&mut robots, &mut network, now);
                 if k == 25 && leaves {
                     robots[0] = None;
-                    *robots.last_mut().unwrap() = Some(Robot::new("another-station", false, side));
+                    *robots.last_mut().unwrap() = Some(Robot::new("another-station", false, sort));
                 }
             }
             let scans: Vec<(usize, usize)> = counts.iter().copied().enumerate().collect();
-            let expected = together(side, &scans);
+            let expected = together(sort, &scans);
             for robot in robots.iter().flatten() {
                 assert_same(&robot.map.0, &expected);
                 prop_assert!(robot.sharing.exchange().complete() && robot.sharing.told_all());
@@ -183,7 +200,7 @@ mod tests {
     #[test]
     fn the_file_of_a_shared_map_is_that_of_merge() {
         let folder = tempfile::tempdir().unwrap();
-        let mut robots = [Some(Robot::new("a", true, 0.25)), Some(Robot::new("b", true, 0.25))];
+        let mut robots = [Some(Robot::new("a", true, USUAL)), Some(Robot::new("b", true, USUAL))];
         let mut network = Network { random: Rng::new(1), lost: 0, doubled: 0, delayed: 0, late: Vec::new() };
         let mut now = Duration::ZERO;
         for k in 0..10 {
@@ -198,7 +215,7 @@ mod tests {
         let mut inputs = Vec::new();
         for (i, name) in ["a", "b"].into_iter().enumerate() {
             let path = folder.path().join(format!("{name}.e2bki"));
-            save_with(&together(0.25, &[(i, 4 + i)]), &[name.to_string()], &path).unwrap();
+            save_with(&together(USUAL, &[(i, 4 + i)]), &[name.to_string()], &path).unwrap();
             inputs.push(Input { path, world_from_map: Pose::IDENTITY });
         }
         let merged = folder.path().join("merged.e2bki");
@@ -212,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_map_that_is_emptied_is_withdrawn_everywhere() {
-        let mut robots = [Some(Robot::new("a", true, 0.25)), Some(Robot::new("b", true, 0.25))];
+        let mut robots = [Some(Robot::new("a", true, USUAL)), Some(Robot::new("b", true, USUAL))];
         let mut network = Network { random: Rng::new(1), lost: 0, doubled: 0, delayed: 0, late: Vec::new() };
         let mut now = Duration::ZERO;
         for k in 0..12 {
@@ -227,15 +244,21 @@ mod tests {
             now += Duration::from_secs(1);
             round(&mut robots, &mut network, now);
         }
-        let expected = together(0.25, &[(1, 3)]);
+        let expected = together(USUAL, &[(1, 3)]);
         robots.iter().flatten().for_each(|robot| assert_same(&robot.map.0, &expected));
     }
 
     #[test]
     fn no_more_is_said_per_second_than_is_allowed() {
-        const ALLOWED: f64 = 5000.0;
-        let mut map = (empty(0.25), 0);
-        let mut sharing = Sharing::new("a".into(), (true, false), &map.0, ALLOWED).unwrap();
+        // Regions of free space are larger than those of primitives.
+        for (allowed, free_space) in [(20_000.0, false), (60_000.0, true)] {
+            no_more_than(allowed, free_space);
+        }
+    }
+
+    fn no_more_than(allowed: f64, free_space: bool) {
+        let mut map = (empty((0.25, free_space)), 0);
+        let mut sharing = Sharing::new("a".into(), (true, false), &map.0, allowed).unwrap();
         let (mut said, mut waited) = (0, false);
         for k in 0..60 {
             if k < 20 {
@@ -247,7 +270,7 @@ mod tests {
             said += messages.iter().map(Vec::len).sum::<usize>();
             waited |= !sharing.told_all();
             // What may be saved up, and a message more.
-            assert!(said as f64 <= ALLOWED * (k as f64 + 4.0), "{said} bytes after {k} s");
+            assert!(said as f64 <= allowed * (k as f64 + 4.0), "{said} bytes after {k} s");
         }
         assert_eq!(said as u64, sharing.traffic.sent_bytes);
         assert!(waited && sharing.told_all(), "{said} bytes");
@@ -255,7 +278,7 @@ mod tests {
 
     #[test]
     fn maps_of_another_kind_are_left_out_and_the_difference_is_named() {
-        let (mut ours, mut theirs) = (Robot::new("a", true, 0.25), Robot::new("b", true, 0.5));
+        let (mut ours, mut theirs) = (Robot::new("a", true, USUAL), Robot::new("b", true, (0.5, true)));
         theirs.scan(0);
         for s in 1..4 {
             ours.inbox = theirs.round(Duration::from_secs(s));
@@ -272,7 +295,7 @@ mod tests {
         /// Changed bytes are refused, or change nothing but what a robot could have said; they never break a map.
         #[test]
         fn damaged_messages_never_break_a_map(place in any::<prop::sample::Index>(), bit in 0_u8..8, cut in any::<bool>()) {
-            let (mut from, mut to) = (Robot::new("a", true, 0.25), Robot::new("b", true, 0.25));
+            let (mut from, mut to) = (Robot::new("a", true, USUAL), Robot::new("b", true, USUAL));
             from.scan(0);
             for mut message in from.round(Duration::from_secs(1)) {
                 let at = place.index(message.len());

@@ -248,7 +248,7 @@ impl Mapper {
             )));
         }
         if let Some((mine, theirs)) = contents.free.as_mut().zip(other.free_space()) {
-            mine.combine(theirs, false, &weights)?;
+            mine.replace((&[], 0), (std::slice::from_ref(theirs), theirs.frames()), &weights)?;
         }
         self.close_submap();
         let contents = self.contents.get_mut();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use e2bki::submaps::{Part, SubmapRule};
+use e2bki::submaps::{Contribution, SubmapRule};
 use e2bki::{Changes, ClassSet, Config, Frame, FrameReport, Mapper, Prepared, Preparer};
 use e2bki_live::{Error, LiveMap};
 use e2bki_store::{MapFile, WriteLock};
@@ -191,7 +191,7 @@ impl LiveMap for Held {
         Ok(())
     }
 
-    fn replace(&mut self, taken: (&[Part], u64), added: (&[Part], u64)) -> e2bki_live::Result<()> {
+    fn replace(&mut self, taken: &Contribution, added: &Contribution) -> e2bki_live::Result<()> {
         match &mut self.map {
             Kept::Whole(map) => map.replace(taken, added).map(drop).map_err(Error::map),
             Kept::Budgeted(_) => Err(Error::map("a map with --memory cannot be shared")),

@@ -207,9 +207,7 @@ impl Options {
         if self.onto.is_some() && (self.parameters.any() || self.max_range.is_some() || self.resolution.is_some()) {
             bail!("--onto continues a map with its own parameters; remove the others");
         }
-        // Free space is not shared.
-        let shares = self.share.is_some() || self.join;
-        let mut config = if shares { self.parameters.read()? } else { self.parameters.read_for_scans()? };
+        let mut config = self.parameters.read_for_scans()?;
         for (key, value) in [("input.max_range", self.max_range), ("views.resolution", self.resolution)] {
             if let Some(value) = value {
                 config.set_text(key, &value.to_string())?;

@@ -8,12 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use e2bki::submaps::Part;
+use e2bki::free::Counters;
+use e2bki::submaps::{Contribution, Part};
 
 use super::bytes::Unreadable;
-use super::message::{Ask, Hello, Known, Message, RegionBytes, Told};
+use super::message::{Ask, Frames, Hello, Kind, Known, Message, Place, RegionBytes, Told};
 use super::replica::{ABOUT_REGION, Replica};
-use super::rows;
+use super::{rows, space};
 
 /// Time from one hello to the next, and from one question to the next.
 const HELLO: Duration = Duration::from_secs(1);
@@ -28,8 +29,9 @@ const GONE: Duration = Duration::from_secs(5);
 /// Runs and robots that are kept: a bound on what strangers can ask for.
 const MOST_RUNS: usize = 256;
 
-/// Bytes of a region, as long as there is none.
+/// Bytes of a region, as long as there is none: of primitives, and of free space.
 const USUAL: usize = 500;
+const USUAL_SPACE: usize = 5000;
 
 /// Bytes of a message besides its regions.
 const BESIDE: usize = 1024;
@@ -57,15 +59,11 @@ pub struct Change {
     run: String,
     span: (u64, u64),
     news: Vec<RegionBytes>,
-    frames: (u64, u64),
+    frames: (Frames, u64),
     /// To be taken out, and put in.
-    pub taken: Vec<Part>,
+    pub taken: Contribution,
     /// See [`Self::taken`].
-    pub added: Vec<Part>,
-    /// Frames that are taken out, and put in.
-    pub frames_taken: u64,
-    /// See [`Self::frames_taken`].
-    pub frames_added: u64,
+    pub added: Contribution,
 }
 
 /// Why a message was not taken.
@@ -195,13 +193,27 @@ impl Exchange {
         let Some(replica) = self.replica(&told.run)? else { return Ok(None) };
         let (run, span, counted) = (told.run.clone(), (told.after, told.through), (told.frames, told.counted));
         let news = replica.news(told);
-        let part = |region, rows: &[u8]| rows::decode(rows, region, classes, side).map_err(Refused::Unreadable);
-        let added: Vec<Part> = news.iter().map(|new| part(new.region, &new.rows)).collect::<Result<_, _>>()?;
-        let known = news.iter().filter_map(|new| Some((new.region, &replica.regions.get(&new.region)?.1)));
-        let taken: Vec<Part> = known.map(|(region, rows)| part(region, rows)).collect::<Result<_, _>>()?;
-        let frames = if counted.1 >= replica.frames.1 { counted } else { replica.frames };
-        let (frames_taken, frames_added) = (replica.frames.0, frames.0);
-        Ok(Some(Change { run, span, news, frames, taken, added, frames_taken, frames_added }))
+        let held = |(kind, region): Place, rows: &[u8], to: &mut Contribution| -> Result<(), Unreadable> {
+            match kind {
+                Kind::Primitives => to.parts.push(rows::decode(rows, region, classes, side)?),
+                Kind::Space => to.free_space.push(space::decode(rows, region)?),
+            }
+            Ok(())
+        };
+        let [mut taken, mut added] = [Contribution::default(), Contribution::default()];
+        for new in &news {
+            held(new.place, &new.rows, &mut added).map_err(Refused::Unreadable)?;
+            if let Some((_, old)) = replica.regions.get(&new.place) {
+                held(new.place, old, &mut taken).map_err(Refused::Unreadable)?;
+            }
+        }
+        let mut frames = if counted.1 >= replica.frames.1 { counted } else { replica.frames };
+        // Regions of free space come one by one: what was counted is never less than what they say.
+        let most = added.free_space.iter().map(Counters::frames).max().unwrap_or(0);
+        frames.0.counted = frames.0.counted.max(most).max(replica.most_counted(&news));
+        (taken.frames, taken.counted) = (replica.frames.0.mapped, replica.frames.0.counted);
+        (added.frames, added.counted) = (frames.0.mapped, frames.0.counted);
+        Ok(Some(Change { run, span, news, frames, taken, added }))
     }
 
     /// What a message changes has been done: it is known from now on.
@@ -217,51 +229,75 @@ impl Exchange {
     /// What others added in a region.
     pub fn others_in(&self, region: [i32; 3]) -> Result<Vec<Part>, Unreadable> {
         let (classes, side) = (self.identity.classes, self.identity.side);
-        let held = self.others.values().filter_map(|replica| replica.regions.get(&region));
+        let held = self.others.values().filter_map(|replica| replica.regions.get(&(Kind::Primitives, region)));
         held.map(|(_, rows)| rows::decode(rows, region, classes, side)).collect()
     }
 
-    /// All that others added, and their frames: what an empty map has to be given.
-    pub fn all_of_others(&self) -> Result<(Vec<Part>, u64), Unreadable> {
-        let regions: BTreeSet<[i32; 3]> = self.others.values().flat_map(|r| r.regions.keys().copied()).collect();
-        let mut parts = Vec::new();
-        for region in regions {
-            parts.extend(self.others_in(region)?);
+    /// What others counted of free space in a region.
+    pub fn space_of_others_in(&self, region: [i32; 3]) -> Result<Vec<Counters>, Unreadable> {
+        let held = self.others.values().filter_map(|replica| replica.regions.get(&(Kind::Space, region)));
+        held.map(|(_, counts)| space::decode(counts, region)).collect()
+    }
+
+    /// All that others added: what an empty map has to be given.
+    pub fn all_of_others(&self) -> Result<Contribution, Unreadable> {
+        let places: BTreeSet<Place> = self.others.values().flat_map(|r| r.regions.keys().copied()).collect();
+        let Frames { mapped, counted } = self.frames_of_others();
+        let mut all = Contribution { frames: mapped, counted, ..Contribution::default() };
+        for (kind, region) in places {
+            match kind {
+                Kind::Primitives => all.parts.extend(self.others_in(region)?),
+                Kind::Space => all.free_space.extend(self.space_of_others_in(region)?),
+            }
         }
-        Ok((parts, self.frames_of_others()))
+        Ok(all)
     }
 
     /// Frames of the others.
-    pub fn frames_of_others(&self) -> u64 {
-        self.others.values().map(|replica| replica.frames.0).sum()
+    pub fn frames_of_others(&self) -> Frames {
+        self.others.values().fold(Frames::default(), |sum, replica| Frames {
+            mapped: sum.mapped.saturating_add(replica.frames.0.mapped),
+            counted: sum.counted.saturating_add(replica.frames.0.counted),
+        })
     }
 
     /// Regions that we told of.
-    pub fn own_regions(&self) -> impl Iterator<Item = [i32; 3]> {
+    pub fn own_regions(&self) -> impl Iterator<Item = Place> {
         self.own.regions.keys().copied()
     }
 
     /// Says what we added: regions as they are now, of so many frames. What is as it was is left out. Returns the messages, each of
     /// at most so many bytes.
-    pub fn publish(&mut self, parts: &BTreeMap<[i32; 3], Part>, frames: u64, most: usize) -> Vec<Vec<u8>> {
-        let mut news: Vec<([i32; 3], Vec<u8>)> = Vec::new();
-        for (region, part) in parts {
-            let rows = rows::encode(part);
-            let known = self.own.regions.get(region);
-            if known.map_or(!part.is_empty(), |(_, old)| **old != *rows) {
-                news.push((*region, rows));
-            }
-        }
+    pub fn publish(
+        &mut self,
+        parts: &BTreeMap<[i32; 3], Part>,
+        spaces: &BTreeMap<[i32; 3], Counters>,
+        frames: Frames,
+        most: usize,
+    ) -> Vec<Vec<u8>> {
+        let parts = parts.iter().map(|(region, part)| {
+            let place = (Kind::Primitives, *region);
+            (place, rows::encode(part), part.is_empty())
+        });
+        let spaces = spaces.iter().map(|(region, counters)| {
+            let place = (Kind::Space, *region);
+            (place, space::encode(counters), counters.is_empty())
+        });
+        let is_news = |(place, rows, is_empty): &(Place, Vec<u8>, bool)| {
+            self.own.regions.get(place).map_or(!is_empty, |(_, old)| **old != **rows)
+        };
+        let news: Vec<(Place, Vec<u8>)> =
+            parts.chain(spaces).filter(is_news).map(|(place, rows, _)| (place, rows)).collect();
         let mut messages = Vec::new();
         let mut left = news.into_iter().peekable();
         while left.peek().is_some() || self.own.frames.0 != frames {
             let number = self.own.latest + 1;
             let (mut regions, mut size) = (Vec::new(), BESIDE);
-            while let Some((region, rows)) =
+            while let Some((place, rows)) =
                 left.next_if(|(_, rows)| size + rows.len() + ABOUT_REGION <= most || size == BESIDE)
             {
                 size += rows.len() + ABOUT_REGION;
-                regions.push(RegionBytes { region, number, rows });
+                regions.push(RegionBytes { place, number, rows });
             }
             self.own.put(regions.clone());
             self.own.heard_of(number);
@@ -370,9 +406,10 @@ impl Exchange {
         self.others.iter().filter(|(_, replica)| replica.latest > 0).map(|(run, _)| run.as_str())
     }
 
-    /// Bytes that a region of ours takes, on average.
-    pub fn usual_bytes(&self) -> usize {
-        self.own.bytes.checked_div(self.own.regions.len()).map_or(USUAL, |rows| rows + ABOUT_REGION)
+    /// Bytes that a region of ours takes, on average, by kind.
+    pub fn usual_bytes(&self, kind: Kind) -> usize {
+        let unknown = if kind == Kind::Space { USUAL_SPACE } else { USUAL };
+        self.own.usual_bytes(kind).map_or(unknown, |rows| rows + ABOUT_REGION)
     }
 
     /// Bytes that contributions take, ours and the others'.

@@ -5,7 +5,7 @@ use e2bki::MAX_COUNT;
 use super::bytes::{Read, Reader, Unreadable, Writer};
 
 /// In front of every message, with the number of the format.
-const MAGIC: [u8; 4] = *b"e2s\x01";
+const MAGIC: [u8; 4] = *b"e2s\x02";
 
 /// What somebody holds of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,15 +18,36 @@ pub struct Known {
     pub latest: u64,
 }
 
-/// A region of a run: its place, the number of the message that last changed it, and its rows.
+/// What a region is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Primitives: four cubes wide.
+    Primitives,
+    /// Free space: 8 m wide.
+    Space,
+}
+
+/// A region of a map: what it is of, and where it is in multiples of its width.
+pub type Place = (Kind, [i32; 3]);
+
+/// A region of a run: its place, the number of the message that last changed it, and its rows or counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegionBytes {
     /// Its place.
-    pub region: [i32; 3],
+    pub place: Place,
     /// Number of the message that it was first in, as it is now.
     pub number: u64,
-    /// Its rows.
+    /// Its rows or counts.
     pub rows: Vec<u8>,
+}
+
+/// Frames of a run: those in its map, and those that were counted in its free space.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Frames {
+    /// In its map.
+    pub mapped: u64,
+    /// In its free space.
+    pub counted: u64,
 }
 
 /// All regions of a run whose numbers are above `after` and up to `through`.
@@ -41,10 +62,10 @@ pub struct Told {
     /// Numbers up to this are told.
     pub through: u64,
     /// Frames of the run.
-    pub frames: u64,
+    pub frames: Frames,
     /// Number as of which frames are counted.
     pub counted: u64,
-    /// The regions.
+    /// The regions, in ascending order.
     pub regions: Vec<RegionBytes>,
 }
 
@@ -107,14 +128,17 @@ impl Message {
             Self::Told(Told { run, digest, after, through, frames, counted, regions }) => {
                 out.0.push(1);
                 out.bytes(run.as_bytes());
-                [*digest, *after, *through, *frames, *counted].iter().for_each(|v| out.count(*v));
-                out.count(regions.len() as u64);
-                let mut last = [0; 3];
-                for RegionBytes { region, number, rows } in regions {
-                    (0..3).for_each(|i| out.number(i64::from(region[i]) - i64::from(last[i])));
-                    last = *region;
-                    out.count(number.saturating_sub(*after));
-                    out.bytes(rows);
+                [*digest, *after, *through, frames.mapped, frames.counted, *counted].iter().for_each(|v| out.count(*v));
+                for kind in [Kind::Primitives, Kind::Space] {
+                    let of_kind = || regions.iter().filter(|region| region.place.0 == kind);
+                    out.count(of_kind().count() as u64);
+                    let mut last = [0; 3];
+                    for RegionBytes { place: (_, region), number, rows } in of_kind() {
+                        (0..3).for_each(|i| out.number(i64::from(region[i]) - i64::from(last[i])));
+                        last = *region;
+                        out.count(number.saturating_sub(*after));
+                        out.bytes(rows);
+                    }
                 }
             }
             Self::Ask(Ask { to, run, after, through }) => {
@@ -166,23 +190,26 @@ fn hello(reader: &mut Reader<'_>) -> Read<Hello> {
 fn told(reader: &mut Reader<'_>) -> Read<Told> {
     let run = reader.text()?;
     let (digest, after, through) = (reader.count()?, reader.count()?, reader.count()?);
-    let (frames, counted) = (reader.count()?, reader.count()?);
-    if after >= through || through > MAX_COUNT || counted > MAX_COUNT || frames > MAX_COUNT {
+    let frames = Frames { mapped: reader.count()?, counted: reader.count()? };
+    let counted = reader.count()?;
+    if after >= through || [through, counted, frames.mapped, frames.counted].iter().any(|n| *n > MAX_COUNT) {
         return Err(Unreadable("its numbers are in no order"));
     }
-    let count = reader.length()?;
     let mut regions: Vec<RegionBytes> = Vec::new();
-    let mut last = [0_i32; 3];
-    for _ in 0..count {
-        for axis in &mut last {
-            *axis = axis.checked_add(reader.small()?).ok_or(Unreadable("a place is outside of the world"))?;
+    for kind in [Kind::Primitives, Kind::Space] {
+        let mut last = [0_i32; 3];
+        for _ in 0..reader.length()? {
+            for axis in &mut last {
+                *axis = axis.checked_add(reader.small()?).ok_or(Unreadable("a place is outside of the world"))?;
+            }
+            let place = (kind, last);
+            if regions.last().is_some_and(|before| before.place >= place) {
+                return Err(Unreadable("its regions are in no order"));
+            }
+            let number = after.checked_add(reader.count()?).filter(|n| *n > after && *n <= through);
+            let number = number.ok_or(Unreadable("a region has a number that is not told"))?;
+            regions.push(RegionBytes { place, number, rows: reader.bytes()?.to_vec() });
         }
-        if regions.last().is_some_and(|before| before.region >= last) {
-            return Err(Unreadable("its regions are in no order"));
-        }
-        let number = after.checked_add(reader.count()?).filter(|n| *n > after && *n <= through);
-        let number = number.ok_or(Unreadable("a region has a number that is not told"))?;
-        regions.push(RegionBytes { region: last, number, rows: reader.bytes()?.to_vec() });
     }
     Ok(Told { run, digest, after, through, frames, counted, regions })
 }

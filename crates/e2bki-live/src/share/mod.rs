@@ -1,6 +1,6 @@
 //! Several robots, one map: what each of them added is told to the others, and every map is the sum of all.
 //!
-//! `bytes.rs` and `rows.rs` (a region as bytes) → `message.rs` → `replica.rs` (what is known of a run) → `exchange.rs` (who knows
+//! `bytes.rs`, `rows.rs` and `space.rs` (a region as bytes) → `message.rs` → `replica.rs` (what is known of a run) → `exchange.rs` (who knows
 //! what, who is told what) → here, the map: what others added is put in, and what we added is the map without it.
 
 mod bytes;
@@ -8,11 +8,13 @@ mod exchange;
 mod message;
 mod replica;
 mod rows;
+mod space;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use e2bki::submaps::Part;
+use e2bki::free::Counters;
+use e2bki::submaps::{Contribution, Part};
 use e2bki::{Changes, ClassSet, Config, Mapper};
 
 use crate::error::{Error, Result};
@@ -21,7 +23,7 @@ use crate::picture::MOST_BYTES;
 
 pub use bytes::Unreadable;
 pub use exchange::{Change, Exchange, Identity, Refused};
-pub use message::{Ask, Hello, Known, Message, RegionBytes, Told};
+pub use message::{Ask, Frames, Hello, Kind, Known, Message, Place, RegionBytes, Told};
 
 /// Regions that are looked at together.
 const AT_ONCE: usize = 1024;
@@ -75,8 +77,10 @@ pub struct Traffic {
 pub struct Sharing {
     exchange: Exchange,
     /// Regions that we changed and have not told of, the first to change first.
-    waiting: VecDeque<[i32; 3]>,
-    is_waiting: BTreeSet<[i32; 3]>,
+    waiting: VecDeque<Place>,
+    is_waiting: BTreeSet<Place>,
+    /// Number of the map's change up to which it is known what we counted of free space.
+    space_number: u64,
     /// Bytes per second that may be said, and what may be said now.
     rate: f64,
     saved: f64,
@@ -94,9 +98,6 @@ impl Sharing {
         if let Some(reason) = config.not_a_sum() {
             return Err(Error::map(format!("only a map that is a sum can be shared: {reason}")));
         }
-        if config.free_space.enabled {
-            return Err(Error::map("free space is not shared yet: set `free_space.enabled = false`"));
-        }
         let (classes, side) = (mapper.classes().len(), config.clustering.cell_size);
         let description = description(mapper.classes(), config);
         let identity = Identity { run, shares, joins, description, classes, side };
@@ -104,6 +105,7 @@ impl Sharing {
             exchange: Exchange::new(identity),
             waiting: VecDeque::new(),
             is_waiting: BTreeSet::new(),
+            space_number: 0,
             rate,
             saved: rate,
             last: Duration::ZERO,
@@ -122,21 +124,17 @@ impl Sharing {
     pub fn take(&mut self, map: &mut dyn LiveMap, message: &[u8], now: Duration) {
         match self.exchange.take(message, now) {
             Ok(None) => {}
-            Ok(Some(change)) => {
-                let (taken, added) =
-                    ((&change.taken[..], change.frames_taken), (&change.added[..], change.frames_added));
-                match map.replace(taken, added) {
-                    Ok(()) => {
-                        self.exchange.commit(change);
-                        self.traffic.taken += 1;
-                        self.traffic.taken_bytes += message.len() as u64;
-                    }
-                    Err(error) => {
-                        self.traffic.failed += 1;
-                        self.note(format!("what another robot shares cannot be taken: {error}"));
-                    }
+            Ok(Some(change)) => match map.replace(&change.taken, &change.added) {
+                Ok(()) => {
+                    self.exchange.commit(change);
+                    self.traffic.taken += 1;
+                    self.traffic.taken_bytes += message.len() as u64;
                 }
-            }
+                Err(error) => {
+                    self.traffic.failed += 1;
+                    self.note(format!("what another robot shares cannot be taken: {error}"));
+                }
+            },
             Err(why) => {
                 self.traffic.refused += 1;
                 match why {
@@ -177,15 +175,18 @@ impl Sharing {
         }
         let everything = if changes.everything { mapper.state_list().origins() } else { Vec::new() };
         match mapper.regions_around(changes.primitive_blocks().chain(everything)) {
-            Ok(regions) => self.wait(regions),
+            Ok(regions) => self.wait(regions.into_iter().map(|region| (Kind::Primitives, region))),
             Err(error) => self.note(format!("what this robot added cannot be shared: {error}")),
         }
+        let since = if changes.everything { 0 } else { self.space_number };
+        self.wait(mapper.free_space_regions_since(since).into_iter().map(|region| (Kind::Space, region)));
+        self.space_number = changes.number;
     }
 
-    fn wait(&mut self, regions: impl IntoIterator<Item = [i32; 3]>) {
-        for region in regions {
-            if self.is_waiting.insert(region) {
-                self.waiting.push_back(region);
+    fn wait(&mut self, places: impl IntoIterator<Item = Place>) {
+        for place in places {
+            if self.is_waiting.insert(place) {
+                self.waiting.push_back(place);
             }
         }
     }
@@ -193,15 +194,18 @@ impl Sharing {
     /// The map was emptied: what we added is withdrawn, what the others added is put in again.
     pub fn emptied(&mut self, map: &mut dyn LiveMap) -> Result<()> {
         let unread = |Unreadable(what)| Error::map(what);
-        let (parts, frames) = self.exchange.all_of_others().map_err(unread)?;
-        map.replace((&[], 0), (&parts, frames))?;
-        let told: Vec<[i32; 3]> = self.exchange.own_regions().collect();
+        let others = self.exchange.all_of_others().map_err(unread)?;
+        map.replace(&Contribution::default(), &others)?;
+        let told: Vec<Place> = self.exchange.own_regions().collect();
         self.wait(told);
+        self.space_number = 0;
         Ok(())
     }
 
-    /// What is to be said now: that we are there, what is missing, what was asked for, and what we added, as much as may be.
+    /// What is to be said now: that we are there, what is missing, what was asked for, and what we added, as much as may be. To be
+    /// asked after [`Self::changed`] and [`Self::take`]: what changed since is taken for what others added.
     pub fn messages(&mut self, mapper: &Mapper, now: Duration) -> Vec<Vec<u8>> {
+        self.space_number = mapper.change_number();
         let seconds = now.saturating_sub(self.last).as_secs_f64();
         self.last = now;
         self.saved = (self.saved + seconds * self.rate).min(f64::max(SAVED_S * self.rate, 1.0));
@@ -241,21 +245,45 @@ impl Sharing {
 
     /// The next of what we added; nothing where all was told.
     fn own(&mut self, mapper: &Mapper, most: usize) -> Result<Option<Vec<Vec<u8>>>> {
-        let frames = mapper.frames().saturating_sub(self.exchange.frames_of_others());
+        let others = self.exchange.frames_of_others();
+        let counted = mapper.free_space().map_or(0, Counters::frames);
+        let frames = Frames {
+            mapped: mapper.frames().saturating_sub(others.mapped),
+            counted: counted.saturating_sub(others.counted),
+        };
         // About as many as fit into what may be said: what does not wait is told as it is now, not as it will be.
-        let count = (most / self.exchange.usual_bytes()).clamp(1, AT_ONCE).min(self.waiting.len());
-        let regions: Vec<[i32; 3]> = self.waiting.drain(..count).collect();
-        for region in &regions {
-            self.is_waiting.remove(region);
+        let [of_primitives, of_space] = [Kind::Primitives, Kind::Space].map(|kind| self.exchange.usual_bytes(kind));
+        let (mut size, mut count) = (0, 0);
+        for (kind, _) in self.waiting.iter().take(AT_ONCE) {
+            size += if *kind == Kind::Space { of_space } else { of_primitives };
+            if size > most && count > 0 {
+                break;
+            }
+            count += 1;
         }
-        let mut parts: BTreeMap<[i32; 3], Part> = mapper.parts_in(&regions).map_err(Error::map)?;
+        let places: Vec<Place> = self.waiting.drain(..count).collect();
+        for place in &places {
+            self.is_waiting.remove(place);
+        }
+        let of = |kind: Kind| -> Vec<[i32; 3]> {
+            places.iter().filter(|place| place.0 == kind).map(|(_, region)| *region).collect()
+        };
+        let unread = |Unreadable(what)| Error::map(what);
+        let mut parts: BTreeMap<[i32; 3], Part> = mapper.parts_in(&of(Kind::Primitives)).map_err(Error::map)?;
         for (region, part) in &mut parts {
-            let others = self.exchange.others_in(*region).map_err(|Unreadable(what)| Error::map(what))?;
+            let others = self.exchange.others_in(*region).map_err(unread)?;
             if !others.is_empty() {
                 *part = part.without(&others.iter().collect::<Vec<&Part>>()).map_err(Error::map)?;
             }
         }
-        let messages = self.exchange.publish(&parts, frames, MOST_BYTES);
+        let mut spaces: BTreeMap<[i32; 3], Counters> = mapper.free_space_in(&of(Kind::Space));
+        for (region, counters) in &mut spaces {
+            let others = self.exchange.space_of_others_in(*region).map_err(unread)?;
+            if !others.is_empty() {
+                *counters = counters.without(&others).map_err(Error::map)?;
+            }
+        }
+        let messages = self.exchange.publish(&parts, &spaces, frames, MOST_BYTES);
         Ok((count > 0 || !messages.is_empty()).then_some(messages))
     }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use e2bki::MAX_COUNT;
 
-use super::message::{RegionBytes, Told};
+use super::message::{Frames, Kind, Place, RegionBytes, Told};
+use super::space;
 
 /// Spans of numbers beyond a gap that are remembered; what is told beyond is asked for again.
 const MOST_SPANS: usize = 1024;
@@ -53,31 +54,51 @@ impl Covered {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Replica {
     /// Number and rows of every region; those that hold nothing any more are kept too, since others have to be told.
-    pub(super) regions: BTreeMap<[i32; 3], (u64, Box<[u8]>)>,
+    pub(super) regions: BTreeMap<Place, (u64, Box<[u8]>)>,
     pub(super) covered: Covered,
     /// The latest number that was heard of.
     pub(super) latest: u64,
     /// Frames, and the number as of which they are counted.
-    pub(super) frames: (u64, u64),
+    pub(super) frames: (Frames, u64),
     pub(super) bytes: usize,
+    /// Bytes of what is free space.
+    pub(super) space_bytes: usize,
 }
 
 impl Replica {
     /// Regions of a message that are newer than what is known.
     pub(super) fn news(&self, told: Told) -> Vec<RegionBytes> {
-        let newer = |new: &RegionBytes| self.regions.get(&new.region).is_none_or(|(number, _)| *number < new.number);
+        let newer = |new: &RegionBytes| self.regions.get(&new.place).is_none_or(|(number, _)| *number < new.number);
         told.regions.into_iter().filter(newer).collect()
     }
 
     /// Takes regions in place of what they were.
     pub(super) fn put(&mut self, news: Vec<RegionBytes>) {
-        for RegionBytes { region, number, rows } in news {
+        for RegionBytes { place, number, rows } in news {
             self.latest = self.latest.max(number);
-            self.bytes += rows.len();
-            if let Some((_, old)) = self.regions.insert(region, (number, rows.into())) {
-                self.bytes -= old.len();
+            let more = rows.len();
+            let less = self.regions.insert(place, (number, rows.into())).map_or(0, |(_, old)| old.len());
+            self.bytes = self.bytes + more - less;
+            if place.0 == Kind::Space {
+                self.space_bytes = self.space_bytes + more - less;
             }
         }
+    }
+
+    /// Bytes of a region of a kind, on average.
+    pub(super) fn usual_bytes(&self, kind: Kind) -> Option<usize> {
+        let spaces = self.regions.range((Kind::Space, [i32::MIN; 3])..).count();
+        match kind {
+            Kind::Space => self.space_bytes.checked_div(spaces),
+            Kind::Primitives => (self.bytes - self.space_bytes).checked_div(self.regions.len() - spaces),
+        }
+    }
+
+    /// Most frames that any region of free space says were counted, those of a message left out.
+    pub(super) fn most_counted(&self, news: &[RegionBytes]) -> u64 {
+        let spaces = self.regions.range((Kind::Space, [i32::MIN; 3])..);
+        let kept = spaces.filter(|(place, _)| news.binary_search_by_key(place, |new| &new.place).is_err());
+        kept.filter_map(|(_, (_, counts))| space::frames(counts)).max().unwrap_or(0)
     }
 
     pub(super) fn heard_of(&mut self, latest: u64) {
@@ -92,18 +113,18 @@ impl Replica {
         most: usize,
         budget: usize,
     ) -> Vec<(u64, u64, Vec<RegionBytes>)> {
-        let mut wanted: Vec<(u64, [i32; 3])> = self
+        let mut wanted: Vec<(u64, Place)> = self
             .regions
             .iter()
             .filter(|(_, (number, _))| *number > after && *number <= through)
-            .map(|(region, (number, _))| (*number, *region))
+            .map(|(place, (number, _))| (*number, *place))
             .collect();
         wanted.sort_unstable();
         let (mut messages, mut from, mut spent) = (Vec::new(), after, 0);
         let (mut regions, mut size): (Vec<RegionBytes>, usize) = (Vec::new(), 0);
         for group in wanted.chunk_by(|a, b| a.0 == b.0) {
-            let rows = |region: &[i32; 3]| self.regions.get(region).map_or(&[][..], |(_, rows)| rows);
-            let more: usize = group.iter().map(|(_, region)| rows(region).len() + ABOUT_REGION).sum();
+            let rows = |place: &Place| self.regions.get(place).map_or(&[][..], |(_, rows)| rows);
+            let more: usize = group.iter().map(|(_, place)| rows(place).len() + ABOUT_REGION).sum();
             if size + more > most && !regions.is_empty() {
                 let end = group[0].0 - 1;
                 messages.push((from, end, std::mem::take(&mut regions)));
@@ -113,10 +134,10 @@ impl Replica {
                 }
             }
             size += more;
-            regions.extend(group.iter().map(|(number, region)| RegionBytes {
-                region: *region,
+            regions.extend(group.iter().map(|(number, place)| RegionBytes {
+                place: *place,
                 number: *number,
-                rows: rows(region).to_vec(),
+                rows: rows(place).to_vec(),
             }));
         }
         messages.push((from, through, regions));
@@ -128,7 +149,7 @@ impl Replica {
 pub(super) const ABOUT_REGION: usize = 20;
 
 fn sorted(mut messages: Vec<(u64, u64, Vec<RegionBytes>)>) -> Vec<(u64, u64, Vec<RegionBytes>)> {
-    messages.iter_mut().for_each(|(_, _, regions)| regions.sort_unstable_by_key(|region| region.region));
+    messages.iter_mut().for_each(|(_, _, regions)| regions.sort_unstable_by_key(|region| region.place));
     messages
 }
 
@@ -158,17 +179,19 @@ mod tests {
             let mut replica = Replica::default();
             for (x, number) in numbers.iter().enumerate() {
                 let rows = vec![*number as u8; 5];
-                replica.put(vec![RegionBytes { region: [x as i32, 0, 0], number: *number, rows }]);
+                let kind = if x % 3 == 0 { Kind::Space } else { Kind::Primitives };
+                replica.put(vec![RegionBytes { place: (kind, [x as i32, 0, 0]), number: *number, rows }]);
             }
             let mut other = Replica::default();
             for (after, through, regions) in replica.told((0, 30), most, usize::MAX) {
                 prop_assert!(regions.iter().all(|r| r.number > after && r.number <= through));
-                prop_assert!(regions.is_sorted_by_key(|r| r.region));
+                prop_assert!(regions.is_sorted_by_key(|r| r.place));
                 other.put(regions);
                 other.covered.add(after, through);
             }
             prop_assert_eq!(&other.regions, &replica.regions);
             prop_assert_eq!((other.covered.through(), other.bytes), (30, replica.bytes));
+            prop_assert_eq!(other.space_bytes, 5 * numbers.len().div_ceil(3));
             // With a budget it is less, and never nothing.
             let some = replica.told((0, 30), most, 1);
             prop_assert_eq!(some.len(), 1);

@@ -10,7 +10,6 @@ use rustc_hash::FxHashMap;
 
 use super::block::Block;
 use super::cubes::{BlockKey, centre_of, cube_of, join, split};
-use super::flips::{Metre, Weights, between};
 use super::settings::BLOCK_M;
 use super::sight::Sight;
 use crate::error::{Error, Result};
@@ -78,16 +77,17 @@ impl Counters {
 
     /// Counts a frame.
     pub fn add(&mut self, sight: &Sight) -> Result<()> {
-        self.frames = self.frames_with(1)?;
-        for (key, passed) in &sight.passed {
-            self.blocks.entry(*key).or_default().add_passed(passed);
-        }
-        for (key, hits) in &sight.hits {
-            self.blocks.entry(*key).or_default().add_hits(hits);
-        }
-        if let Some(second) = sight.second {
-            for key in sight.keys() {
-                self.blocks.entry(key).or_default().moments.add(second, 1);
+        self.frames = Self::sum_of(self.frames, 1)?;
+        for seen in sight.seen() {
+            let block = self.blocks.entry(seen.key).or_default();
+            if let Some(passed) = seen.passed {
+                block.add_passed(passed);
+            }
+            if let Some(hits) = seen.hits {
+                block.add_hits(hits);
+            }
+            if let Some(second) = sight.second {
+                block.moments.add(second, 1);
             }
         }
         Ok(())
@@ -122,46 +122,42 @@ impl Counters {
 
     /// Adds the counters of another map.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
-        self.combine(other, false, None).map(|_| ())
+        self.combine(other, false)
     }
 
     /// Takes the counters of a map out that was merged before. Fails, and changes nothing, if it surely was not.
     pub fn remove(&mut self, other: &Self) -> Result<()> {
-        self.combine(other, true, None).map(|_| ())
+        self.combine(other, true)
     }
 
-    /// Adds another's counters or takes them away; returns where that changes what is free, if it is asked. On an error
-    /// nothing has changed.
-    pub(crate) fn combine(&mut self, other: &Self, take: bool, weights: Option<&Weights>) -> Result<Vec<Metre>> {
-        if take {
-            let there = self.frames >= other.frames
-                && other.blocks.iter().all(|(key, block)| self.blocks.get(key).is_some_and(|b| b.covers(block)));
-            if !there {
-                return Err(never_added("map"));
-            }
-            self.frames -= other.frames;
+    /// Adds another's counters or takes them away. On an error nothing has changed.
+    fn combine(&mut self, other: &Self, take: bool) -> Result<()> {
+        let frames = if take {
+            self.frames.checked_sub(other.frames).ok_or_else(|| never_added("map"))?
         } else {
-            self.frames = self.frames_with(other.frames)?;
+            Self::sum_of(self.frames, other.frames)?
+        };
+        self.combine_blocks(other, take)?;
+        self.frames = frames;
+        Ok(())
+    }
+
+    /// The same for the blocks alone: frames are counted by who calls.
+    pub(super) fn combine_blocks(&mut self, other: &Self, take: bool) -> Result<()> {
+        let covers = |(key, block): (&BlockKey, &Block)| self.blocks.get(key).is_some_and(|own| own.covers(block));
+        if take && !other.blocks.iter().all(covers) {
+            return Err(never_added("map"));
         }
-        let mut flips = Vec::new();
-        // Neither sums nor differences depend on the order, and the list is sorted in the end.
+        // Neither sums nor differences depend on the order.
         #[allow(clippy::iter_over_hash_type)]
         for (key, theirs) in &other.blocks {
             let mine = self.blocks.entry(*key).or_default();
-            match weights {
-                None => mine.combine(theirs, take),
-                Some(weights) => {
-                    let before = mine.clone();
-                    mine.combine(theirs, take);
-                    flips.append(&mut between(*key, &before, mine, weights));
-                }
-            }
+            mine.combine(theirs, take);
             if mine.is_zero() {
                 self.blocks.remove(key);
             }
         }
-        flips.sort_unstable();
-        Ok(flips)
+        Ok(())
     }
 
     /// Forgets the blocks that lie outside of a box as a whole.
@@ -200,7 +196,7 @@ impl Counters {
     pub fn of_columns(columns: impl IntoIterator<Item = Self>, frames: u64) -> Result<Self> {
         let mut whole = Self::default();
         columns.into_iter().for_each(|column| whole.put_back(column));
-        whole.frames = whole.frames_with(frames.max(whole.most()))?;
+        whole.frames = Self::sum_of(0, frames.max(whole.most()))?;
         Ok(whole)
     }
 
@@ -210,7 +206,7 @@ impl Counters {
     }
 
     /// The largest count.
-    fn most(&self) -> u64 {
+    pub(super) fn most(&self) -> u64 {
         self.blocks.values().map(Block::most).max().unwrap_or(0)
     }
 
@@ -279,8 +275,9 @@ impl Counters {
         }
     }
 
-    fn frames_with(&self, more: u64) -> Result<u64> {
-        self.frames.checked_add(more).filter(|frames| *frames <= MAX_FRAMES).ok_or_else(|| {
+    /// Frames together, if they can be counted.
+    pub(super) fn sum_of(frames: u64, more: u64) -> Result<u64> {
+        frames.checked_add(more).filter(|frames| *frames <= MAX_FRAMES).ok_or_else(|| {
             Error::Unsupported(format!(
                 "free space: no more than {MAX_FRAMES} frames can be counted exactly in one map"
             ))
@@ -294,6 +291,6 @@ pub(super) fn column_of([x, y, _]: BlockKey) -> [i32; 2] {
     [x.div_euclid(along), y.div_euclid(along)]
 }
 
-fn never_added(what: &str) -> Error {
+pub(super) fn never_added(what: &str) -> Error {
     Error::Unsupported(format!("free space: the {what} to be taken out was never added to these counters"))
 }

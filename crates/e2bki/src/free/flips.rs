@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::block::Block;
 use super::counters::Counters;
 use super::cubes::{BlockKey, Passed, half_of, quarter_of};
-use super::sight::Sight;
+use super::sight::{SeenBlock, Sight};
 
 /// Blocks per parallel task.
 const CHUNK: usize = 128;
@@ -89,18 +89,16 @@ impl Counters {
     /// Where counting a frame will change what is free.
     pub(crate) fn flips_of(&self, sight: &Sight, weights: &Weights) -> Vec<Metre> {
         let none = Block::default();
-        let look = |key: BlockKey| {
-            let find = |at: Result<usize, usize>| at.ok();
-            let passed = find(sight.passed.binary_search_by_key(&key, |(key, _)| *key)).map(|at| &sight.passed[at].1);
-            let hits = find(sight.hits.binary_search_by_key(&key, |(key, _)| *key)).map(|at| &sight.hits[at].1);
+        let metres = |SeenBlock { key, passed, hits }| {
             let block = self.blocks.get(&key).unwrap_or(&none);
-            (0..8).filter(move |metre| {
+            let flips = (0..8).filter(move |metre| {
                 let passed = passed.map_or(0, |passed| passed_in(passed, *metre));
                 changes(block, *metre, passed, hits.map_or(0, |hits| hits[*metre]), weights)
-            })
+            });
+            flips.map(move |metre| corner(key, metre))
         };
-        let metres = |key: &BlockKey| look(*key).map(|metre| corner(*key, metre)).collect::<Vec<Metre>>();
-        sight.keys().par_chunks(CHUNK).flat_map_iter(|keys| keys.iter().flat_map(metres)).collect()
+        let seen: Vec<SeenBlock<'_>> = sight.seen().collect();
+        seen.par_chunks(CHUNK).flat_map_iter(|seen| seen.iter().copied().flat_map(metres)).collect()
     }
 }
 

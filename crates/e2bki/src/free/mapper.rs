@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::flips::Weights;
+use super::regions::column_of_region;
 use super::settings::CUBE_M;
 use super::space::kappas;
 use super::{Counters, Existence, FreeSpace, MAX_FRAMES, Metre};
@@ -73,7 +74,16 @@ impl Mapper {
     /// Columns of ground, multiples of [`TILE_M`](crate::TILE_M) along x and y, in which counters changed after the
     /// change of that number (see [`Mapper::changes_since`]); in ascending order.
     pub fn free_space_since(&self, number: u64) -> Vec<[i32; 2]> {
-        self.looked_through().map_or_else(Vec::new, |free| free.columns_since(number))
+        let mut columns: Vec<[i32; 2]> =
+            self.free_space_regions_since(number).into_iter().map(column_of_region).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
+    /// As [`Self::free_space_since`], in regions of 8 m: see [`Counters::in_region`].
+    pub fn free_space_regions_since(&self, number: u64) -> Vec<[i32; 3]> {
+        self.looked_through().map_or_else(Vec::new, |free| free.regions_since(number))
     }
 
     /// When the block of 2 m around a place was last seen: the time of a frame, whole seconds, as given with

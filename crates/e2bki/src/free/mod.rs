@@ -45,6 +45,7 @@ mod motion;
 mod pass;
 mod polar;
 mod range_image;
+mod regions;
 mod rows;
 mod sensor;
 mod settings;

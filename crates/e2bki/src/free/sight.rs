@@ -75,17 +75,36 @@ impl Sight {
 
     /// Number of blocks of 2 m in which anything was passed or hit.
     pub fn blocks(&self) -> usize {
-        self.keys().len()
+        self.seen().count()
     }
 
     /// Those blocks, in ascending order.
     pub fn keys(&self) -> Vec<BlockKey> {
-        let mut keys: Vec<BlockKey> =
-            self.passed.iter().map(|(key, _)| *key).chain(self.hits.iter().map(|(key, _)| *key)).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        keys
+        self.seen().map(|seen| seen.key).collect()
     }
+
+    /// Those blocks, in ascending order, with what the frame says of them.
+    pub(super) fn seen(&self) -> impl Iterator<Item = SeenBlock<'_>> {
+        let (mut passed, mut hits) = (self.passed.iter().peekable(), self.hits.iter().peekable());
+        std::iter::from_fn(move || {
+            let key = match (passed.peek(), hits.peek()) {
+                (Some((a, _)), Some((b, _))) => *a.min(b),
+                (Some((key, _)), None) | (None, Some((key, _))) => *key,
+                (None, None) => return None,
+            };
+            let passed = passed.next_if(|(at, _)| *at == key).map(|(_, passed)| passed);
+            let hits = hits.next_if(|(at, _)| *at == key).map(|(_, hits)| hits);
+            Some(SeenBlock { key, passed, hits })
+        })
+    }
+}
+
+/// What a frame says of a block.
+#[derive(Clone, Copy)]
+pub(super) struct SeenBlock<'a> {
+    pub(super) key: BlockKey,
+    pub(super) passed: Option<&'a Passed>,
+    pub(super) hits: Option<&'a [u64; 8]>,
 }
 
 /// The cube of every return that is farther than `min_range_m` from the sensor and in the world, in the order of the

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::counters::column_of;
 use super::cubes::{BlockKey, cube_of};
 use super::flips::{Metre, Weights};
+use super::regions::region_of;
 use super::settings::CUBE_M;
 use super::sight::returns;
 use super::{Counters, RangeImage, Seen, Sensor, Settings, Sight, StandStill, State, Tally, estimate, of_rings};
@@ -86,8 +86,8 @@ pub(crate) struct FreeSpace {
     pub(crate) next_time: Option<f64>,
     /// What views have not been told yet.
     pending: Pending,
-    /// Number of the latest change of the map in which counters of a column of ground changed.
-    columns: FxHashMap<[i32; 2], u64>,
+    /// Number of the latest change of the map in which counters of a region changed.
+    regions: FxHashMap<[i32; 3], u64>,
 }
 
 /// What counting changed, before views are brought up to date.
@@ -95,7 +95,7 @@ pub(crate) struct FreeSpace {
 pub(crate) struct Pending {
     /// Cubic metres in which a cube became free or is free no more.
     pub(crate) flips: Vec<Metre>,
-    columns: Vec<[i32; 2]>,
+    regions: Vec<[i32; 3]>,
 }
 
 impl FreeSpace {
@@ -128,18 +128,23 @@ impl FreeSpace {
         Ok((report, counted.then_some(sight)))
     }
 
-    /// Adds counters, or takes them away. On an error nothing has changed.
-    pub(crate) fn combine(&mut self, other: &Counters, take: bool, weights: &Weights) -> Result<()> {
-        let mut flips = self.counters.combine(other, take, Some(weights))?;
+    /// Takes counters out and puts others in, each of so many frames. On an error nothing has changed.
+    pub(crate) fn replace(
+        &mut self,
+        (taken, frames_taken): (&[Counters], u64),
+        (added, frames_added): (&[Counters], u64),
+        weights: &Weights,
+    ) -> Result<()> {
+        let mut flips = self.counters.replace((taken, frames_taken), (added, frames_added), weights)?;
         self.pending.flips.append(&mut flips);
-        self.touch(other.keys().into_iter());
+        self.touch(taken.iter().chain(added).flat_map(Counters::keys));
         Ok(())
     }
 
     fn touch(&mut self, keys: impl Iterator<Item = BlockKey>) {
-        self.pending.columns.extend(keys.map(column_of));
-        self.pending.columns.sort_unstable();
-        self.pending.columns.dedup();
+        self.pending.regions.extend(keys.map(region_of));
+        self.pending.regions.sort_unstable();
+        self.pending.regions.dedup();
     }
 
     /// How many cubic metres views have not been told of.
@@ -149,17 +154,17 @@ impl FreeSpace {
 
     /// Takes what views have not been told; the change that they are told with has this number.
     pub(crate) fn take_pending(&mut self, number: u64) -> Vec<Metre> {
-        let Pending { mut flips, columns } = std::mem::take(&mut self.pending);
-        self.columns.extend(columns.into_iter().map(|column| (column, number)));
+        let Pending { mut flips, regions } = std::mem::take(&mut self.pending);
+        self.regions.extend(regions.into_iter().map(|region| (region, number)));
         flips.sort_unstable();
         flips.dedup();
         flips
     }
 
-    /// Columns of ground whose counters changed after the change of that number, in ascending order.
-    pub(crate) fn columns_since(&self, number: u64) -> Vec<[i32; 2]> {
-        let mut found: Vec<[i32; 2]> =
-            self.columns.iter().filter(|(_, last)| **last > number).map(|(column, _)| *column).collect();
+    /// Regions whose counters changed after the change of that number, in ascending order.
+    pub(crate) fn regions_since(&self, number: u64) -> Vec<[i32; 3]> {
+        let mut found: Vec<[i32; 3]> =
+            self.regions.iter().filter(|(_, last)| **last > number).map(|(region, _)| *region).collect();
         found.sort_unstable();
         found
     }

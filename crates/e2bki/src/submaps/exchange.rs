@@ -11,6 +11,7 @@ use super::mapper::SubmapChange;
 use super::part::{Key, Part};
 use crate::cluster::cell_of;
 use crate::error::{Error, Result};
+use crate::free::Counters;
 use crate::mapper::Mapper;
 use crate::primitive::{BLOCK_SIDE_M, QUANTUM_M, block_of};
 use crate::state::PrimitiveState;
@@ -20,6 +21,19 @@ const CUBES: i32 = 4;
 
 fn region_of(cell: [i32; 3]) -> [i32; 3] {
     cell.map(|v| v.div_euclid(CUBES))
+}
+
+/// What a robot added to a map, or a part of that.
+#[derive(Debug, Clone, Default)]
+pub struct Contribution {
+    /// Its primitives.
+    pub parts: Vec<Part>,
+    /// Its frames.
+    pub frames: u64,
+    /// What it counted of free space; the frames that these say are not looked at.
+    pub free_space: Vec<Counters>,
+    /// Frames that it counted.
+    pub counted: u64,
 }
 
 impl Part {
@@ -104,25 +118,27 @@ impl Mapper {
         Part::of_states(self.classes().len(), side, &states, &[])
     }
 
-    /// Takes parts out that were put in before and puts others in, of so many frames each, in one go: as when another robot
-    /// tells what it has seen by now. The map is then, byte for byte, the one of the others alone. On an error it is unchanged.
-    pub fn replace(
-        &mut self,
-        (taken, frames_taken): (&[Part], u64),
-        (added, frames_added): (&[Part], u64),
-    ) -> Result<SubmapChange> {
+    /// What was counted of free space in some regions of 8 m ([`Counters::in_region`]).
+    pub fn free_space_in(&self, regions: &[[i32; 3]]) -> BTreeMap<[i32; 3], Counters> {
+        let Some(counters) = self.free_space() else { return BTreeMap::new() };
+        self.run(|| regions.par_iter().map(|region| (*region, counters.in_region(*region))).collect())
+    }
+
+    /// Takes out what was put in before and puts something else in, in one go: as when another robot tells what it has seen by
+    /// now. The map is then, byte for byte, the one of the others alone. On an error it is unchanged.
+    pub fn replace(&mut self, taken: &Contribution, added: &Contribution) -> Result<SubmapChange> {
         let side = self.side_of_sum()?;
         if self.submaps.is_some() {
             return Err(Error::Unsupported("what is put into a map that keeps submaps must be one of them".into()));
         }
-        if self.free_space().is_some() {
-            return Err(Error::Unsupported(
-                "the other robots' free space is not known, and what only they saw would be called gone; set \
-                 `free_space.enabled = false`"
+        if self.free_space().is_none() && added.counted > 0 {
+            return Err(Error::Merge(
+                "the other map counts what was seen through (`free_space.enabled`) and this one does not: what was counted \
+                 would be lost without a word"
                     .into(),
             ));
         }
-        for part in taken.iter().chain(added) {
+        for part in taken.parts.iter().chain(&added.parts) {
             if part.classes() != self.classes().len() || part.side() != side {
                 return Err(Error::Merge(format!(
                     "{} classes and cubes of {} m, and the map has {} and {side} m",
@@ -132,15 +148,16 @@ impl Mapper {
                 )));
             }
         }
-        let rows = added.iter().map(Part::len).sum();
-        self.check_counts(frames_added, rows)?;
+        let rows = added.parts.iter().map(Part::len).sum();
+        self.check_counts(added.frames, rows)?;
         let in_place = |parts| -> Result<Vec<_>> {
             <[Part]>::iter(parts).map(|part| Layer::new(Cow::Borrowed(part), None, false)).collect()
         };
-        let change = self.look_at(in_place(taken)?, in_place(added)?)?;
+        let change = self.look_at(in_place(&taken.parts)?, in_place(&added.parts)?)?;
         let done = SubmapChange::of(&change);
+        self.recount((&taken.free_space, taken.counted), (&added.free_space, added.counted))?;
         self.make(change);
-        self.frames = self.frames.saturating_sub(frames_taken).saturating_add(frames_added);
+        self.frames = self.frames.saturating_sub(taken.frames).saturating_add(added.frames);
         Ok(done)
     }
 
@@ -158,21 +175,29 @@ mod tests {
     use crate::{ClassSet, Config, Frame, Pose, Semantics};
     use proptest::prelude::*;
 
-    fn empty(side: f64) -> Mapper {
-        let config = Config::default().with(|c| c.clustering.cell_size = side);
-        Mapper::new(ClassSet::from_names(["a", "b", "c"]).unwrap(), config).unwrap()
+    fn empty(side: f64, free_space: bool) -> Mapper {
+        let config = Config::default().with(|c| {
+            c.clustering.cell_size = side;
+            c.free_space.enabled = free_space;
+        });
+        Mapper::new(ClassSet::from_names(["a", "b", "car"]).unwrap(), config).unwrap()
     }
 
-    /// Scans of a robot that drives along x.
+    /// Scans of a robot that drives along x, by 16 beams.
     fn drive(map: &mut Mapper, from: f64, frames: usize, seed: usize) {
         for k in 0..frames {
             let at = |i: usize| {
-                let t = (i * 37 + k * 11 + seed * 7) % 400;
-                [1.0 + 0.02 * t as f32, (t % 7) as f32 * 0.3 - 1.0, (t % 5) as f32 * 0.21]
+                let (beam, column) = (i % 16, i / 16);
+                // Things that stand around at different distances, and other ones in every scan.
+                let range = 3.0 + ((column / 9 + beam / 4 + seed * 5 + k) % 7) as f32 * 0.9;
+                let (azimuth, elevation) = (column as f32 * 0.0524 - 3.1, 0.26 - 0.035 * beam as f32);
+                let [across, up] = [elevation.cos(), elevation.sin()];
+                [range * across * azimuth.cos(), range * across * azimuth.sin(), range * up]
             };
-            let points: Vec<[f32; 3]> = (0..400).map(at).collect();
-            let labels: Vec<u32> = (0..400).map(|i| ((i / 90 + k + seed) % 3) as u32).collect();
+            let points: Vec<[f32; 3]> = (0..16 * 120).map(at).collect();
+            let labels: Vec<u32> = (0..points.len()).map(|i| ((i / 190 + k + seed) % 3) as u32).collect();
             let world_from_sensor = Pose::from_translation([from + 0.4 * k as f64, 0.1, 0.0]).unwrap();
+            map.name_next_frame(k as u64, Some((seed * 40 + k) as f64));
             map.insert(&Frame {
                 points: &points,
                 semantics: Semantics::Labels(&labels),
@@ -188,75 +213,109 @@ mod tests {
         map.parts_in(&regions.into_iter().collect::<Vec<_>>()).unwrap()
     }
 
+    fn space(map: &Mapper) -> BTreeMap<[i32; 3], Counters> {
+        map.free_space_in(&map.free_space_regions_since(0))
+    }
+
+    /// All of a map, region by region.
+    fn contribution(map: &Mapper) -> Contribution {
+        Contribution {
+            parts: all(map).into_values().collect(),
+            frames: map.frames(),
+            free_space: space(map).into_values().collect(),
+            counted: map.free_space().map_or(0, Counters::frames),
+        }
+    }
+
     fn assert_same(a: &Mapper, b: &Mapper) {
         assert!(a.states().eq(b.states()));
         assert!(a.live_voxels().eq(b.live_voxels()));
         assert_eq!(a.frames(), b.frames());
+        assert_eq!(a.free_space().map(Counters::to_bytes), b.free_space().map(Counters::to_bytes));
+        assert!(a.primitives().map(|p| p.is_gone()).eq(b.primitives().map(|p| p.is_gone())));
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// Cubes that fit into cubic metres, and cubes that do not.
+        /// Cubes that fit into cubic metres, and cubes that do not; with free space and without.
         #[test]
         fn robots_are_told_apart_in_the_map_of_both(
-            side in prop::sample::select(vec![0.25, 0.3, 0.7]),
+            (side, free_space) in prop::sample::select(vec![(0.25, false), (0.25, true), (0.3, true), (0.7, false)]),
             (ours, theirs, further) in (1_usize..4, 1_usize..4, 1_usize..4),
             from in -3.0..3.0_f64,
         ) {
-            let (mut a, mut b) = (empty(side), empty(side));
+            let (mut a, mut b) = (empty(side, free_space), empty(side, free_space));
             drive(&mut a, 0.0, ours, 0);
             drive(&mut b, from, theirs, 1);
-            let early: Vec<Part> = all(&b).into_values().collect();
-            prop_assert_eq!(early.iter().map(Part::len).sum::<usize>(), b.len());
+            let early = contribution(&b);
+            prop_assert_eq!(early.parts.iter().map(Part::len).sum::<usize>(), b.len());
+            prop_assert_eq!(early.counted > 0, free_space);
             let mut both = a.clone();
-            both.replace((&[], 0), (&early, b.frames())).unwrap();
+            both.replace(&Contribution::default(), &early).unwrap();
             let mut merged = a.clone();
             merged.merge(&b).unwrap();
             assert_same(&both, &merged);
             // Theirs again, grown meanwhile, in place of what they were.
-            let frames = b.frames();
             drive(&mut b, from + 1.0, further, 1);
-            let late = all(&b);
-            let parts: Vec<Part> = late.values().cloned().collect();
-            both.replace((&early, frames), (&parts, b.frames())).unwrap();
+            let late = contribution(&b);
+            both.replace(&early, &late).unwrap();
             let mut merged = a.clone();
             merged.merge(&b).unwrap();
             assert_same(&both, &merged);
             // What is left without theirs is ours, region by region.
-            let own = all(&a);
+            let (own, theirs) = (all(&a), all(&b));
             for (region, held) in all(&both) {
                 prop_assert!(held.is_within(region));
-                let others: Vec<&Part> = late.get(&region).into_iter().collect();
+                let others: Vec<&Part> = theirs.get(&region).into_iter().collect();
                 let left = held.without(&others).unwrap();
                 match own.get(&region) {
                     Some(part) => prop_assert_eq!(&left, part),
                     None => prop_assert!(left.is_empty()),
                 }
             }
+            let (own, theirs) = (space(&a), space(&b));
+            for (region, held) in space(&both) {
+                prop_assert!(held.is_of_region(region) && !held.is_of_region([region[0], region[1] + 1, region[2]]));
+                let others: Vec<Counters> = theirs.get(&region).cloned().into_iter().collect();
+                prop_assert_eq!(&held.without(&others).unwrap(), &own.get(&region).cloned().unwrap_or_default());
+            }
             // And ours is what is left of the map.
-            both.replace((&parts, b.frames()), (&[], 0)).unwrap();
+            both.replace(&late, &Contribution::default()).unwrap();
             assert_same(&both, &a);
         }
     }
 
     #[test]
     fn what_was_never_put_in_cannot_be_taken_out() {
-        let (mut a, mut b) = (empty(0.25), empty(0.25));
+        let (mut a, mut b) = (empty(0.25, true), empty(0.25, true));
         drive(&mut a, 0.0, 2, 0);
         drive(&mut b, 40.0, 2, 1);
-        let theirs: Vec<Part> = all(&b).into_values().collect();
+        let (nothing, theirs) = (Contribution::default(), contribution(&b));
         let before = a.clone();
-        assert!(a.replace((&theirs, 2), (&[], 0)).is_err());
-        assert_same(&a, &before);
+        let counts = Contribution { parts: Vec::new(), frames: 0, ..theirs.clone() };
+        // Some of ours that is there, and then theirs that are not.
+        let mixed = Contribution {
+            free_space: space(&a).into_values().chain(theirs.free_space.clone()).collect(),
+            ..counts.clone()
+        };
+        let too_few = Contribution { counted: 1, ..theirs.clone() };
+        let too_many = Contribution { counted: u64::MAX, ..theirs.clone() };
+        for (taken, added) in
+            [(&theirs, &nothing), (&counts, &nothing), (&mixed, &nothing), (&nothing, &too_few), (&nothing, &too_many)]
+        {
+            assert!(a.replace(taken, added).is_err());
+            assert_same(&a, &before);
+        }
         let ours = all(&a);
         let (region, part) = ours.iter().find(|(_, part)| !part.is_empty()).unwrap();
         assert!(part.without(&[part, part]).is_err() && part.without(&[part]).unwrap().is_empty());
-        assert!(part.without(&[theirs.iter().find(|part| !part.is_empty()).unwrap()]).is_err());
+        assert!(part.without(&[theirs.parts.iter().find(|part| !part.is_empty()).unwrap()]).is_err());
         assert!(!part.is_within([region[0] + 1, region[1], region[2]]));
-        let mut coarse = empty(0.5);
-        assert!(coarse.replace((&[], 0), (std::slice::from_ref(part), 1)).is_err());
+        let only = Contribution { parts: vec![part.clone()], frames: 1, ..nothing.clone() };
+        assert!(empty(0.5, true).replace(&nothing, &only).is_err());
+        assert!(empty(0.25, false).replace(&nothing, &theirs).unwrap_err().to_string().contains("free_space.enabled"));
         a.keep_submaps(crate::submaps::SubmapRule::Called, "drive").unwrap();
-        assert!(a.replace((&[], 0), (&theirs, 2)).is_err());
+        assert!(a.replace(&nothing, &theirs).is_err());
     }
 }

@@ -132,7 +132,7 @@ impl Mapper {
         let seen = gone.par_iter().map(|submap| submap.free_space_at(&submap.placement)).collect::<Result<Vec<_>>>()?;
         let seen = summed(&seen)?;
         drop(gone);
-        self.recount(&seen, &Counters::default())?;
+        self.recount((std::slice::from_ref(&seen), seen.frames()), (&[], 0))?;
         self.close_submap();
         let submaps = self.kept_mut()?;
         submaps.all.retain(|submap| ids.binary_search(&submap.id).is_err());
@@ -195,7 +195,8 @@ impl Mapper {
         let done = SubmapChange { submaps: revised.len(), ..SubmapChange::of(&change) };
         let news: Vec<(u32, Placement, Trust)> =
             revised.into_iter().map(|(s, place, trust)| (s.id, place, trust)).collect();
-        self.recount(&seen, &seen_there)?;
+        let of = |seen| (std::slice::from_ref::<Counters>(seen), seen.frames());
+        self.recount(of(&seen), of(&seen_there))?;
         // What comes is inserted with corrected poses, and must not be moved along.
         self.close_submap();
         let submaps = self.kept_mut()?;
@@ -276,15 +277,14 @@ impl Mapper {
         self.contents.read(|contents| self.run(|| Change::new(&contents.set, &layers, count, side)))
     }
 
-    /// Takes counters out and adds others; views are told with the next change. On an error nothing has changed.
-    fn recount(&mut self, taken: &Counters, added: &Counters) -> Result<()> {
+    /// Takes counters out and adds others, each of so many frames; views are told with the next change. On an error nothing
+    /// has changed.
+    pub(super) fn recount(&mut self, taken: (&[Counters], u64), added: (&[Counters], u64)) -> Result<()> {
         let weights = self.weights();
-        if let Some(free) = &mut self.contents.get_mut().free {
-            free.combine(taken, true, &weights)?;
-            // As many frames as were just taken out.
-            free.combine(added, false, &weights)?;
+        match &mut self.contents.get_mut().free {
+            Some(free) => free.replace(taken, added, &weights),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     pub(super) fn make(&mut self, change: Change) {

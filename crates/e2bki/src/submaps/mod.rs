@@ -23,6 +23,7 @@ mod sensor;
 mod sheet;
 mod trust;
 
+pub use exchange::Contribution;
 pub use ledger::Submaps;
 pub use mapper::SubmapChange;
 pub use motion::{moved_states, moved_sums};

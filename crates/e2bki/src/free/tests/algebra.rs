@@ -222,9 +222,17 @@ fn flips_are_where_states_change() {
     assert!(all > 100);
     let some = sum(&frames[2..5]);
     let before = counters.clone();
-    let told: BTreeSet<[i32; 3]> = counters.combine(&some, true, Some(&weights)).unwrap().into_iter().collect();
+    let told: BTreeSet<[i32; 3]> = counters
+        .replace((std::slice::from_ref(&some), some.frames()), (&[], 0), &weights)
+        .unwrap()
+        .into_iter()
+        .collect();
     assert_eq!(told, differing(&before, &counters));
-    let back: BTreeSet<[i32; 3]> = counters.combine(&some, false, Some(&weights)).unwrap().into_iter().collect();
+    let back: BTreeSet<[i32; 3]> = counters
+        .replace((&[], 0), (std::slice::from_ref(&some), some.frames()), &weights)
+        .unwrap()
+        .into_iter()
+        .collect();
     assert_eq!(back, told);
     assert_eq!(counters, before);
 }
