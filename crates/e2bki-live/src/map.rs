@@ -46,6 +46,9 @@ pub trait LiveMap {
     /// Takes parts of other robots out and puts others in, each with its number of frames: see [`Mapper::replace`].
     fn replace(&mut self, taken: (&[Part], u64), added: (&[Part], u64)) -> Result<()>;
 
+    /// Shows what changed without a scan, where somebody looks at it.
+    fn show(&mut self) {}
+
     /// Names the runs that are in the map, as its file has them.
     fn name_runs(&mut self, _runs: Vec<String>) {}
 }
