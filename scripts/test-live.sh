@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # `e2bki live` against CycloneDDS (PyPI `cyclonedds`) over loopback, in a domain of its own: the live map is that of the recording,
 # late joiners get it, services, layers, Foxglove's own client, two robots that share it, one of which leaves and returns, a network
-# that looks at the pictures, SIGTERM saves. ONLY="live share" runs some of the parts (live, share, network, rest). MEASURE=60 also
-# measures so many seconds of 10 Hz × 120,000 points, with LIVE_OPTIONS for the node and DRIVE, a file that is made if it is not there;
+# that looks at the pictures, SIGTERM saves; the same drive over Zenoh (PyPI `eclipse-zenoh`) as rmw_zenoh speaks it.
+# ONLY="live share" runs some of the parts (live, share, network, zenoh, rest). MEASURE=60 also
+# measures so many seconds of 10 Hz × 120,000 points, with LIVE_OPTIONS for the node and DRIVE, a file that is made if it is not there,
+# over Zenoh with ZENOH=1;
 # ONLY=none leaves out the rest.
 # E2BKI_DATA adds the real scans of its bags. Needs Python with venv and PyPI; says so and does nothing where they are missing.
-# PROGRAM is a program built with `--features ros2,segment`.
+# PROGRAM is a program built with `--features zenoh,segment`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,12 +19,12 @@ skip() {
     exit 0
 }
 venv=$target/live-venv
-if ! "$venv/bin/python" -c 'import cyclonedds, mcap, websockets' 2> /dev/null; then
-    { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet 'cyclonedds>=11,<12' mcap websockets; } > "$target/live-venv.log" 2>&1 \
-        || skip "cyclonedds, mcap and websockets cannot be installed ($target/live-venv.log)"
+if ! "$venv/bin/python" -c 'import cyclonedds, mcap, websockets, zenoh' 2> /dev/null; then
+    { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet 'cyclonedds>=11,<12' mcap websockets 'eclipse-zenoh>=1.10,<2'; } > "$target/live-venv.log" 2>&1 \
+        || skip "cyclonedds, mcap, websockets and eclipse-zenoh cannot be installed ($target/live-venv.log)"
 fi
 if [ -z "${PROGRAM:-}" ]; then
-    cargo build --quiet --release --locked --package e2bki-cli --features ros2,segment --bin e2bki
+    cargo build --quiet --release --locked --package e2bki-cli --features zenoh,segment --bin e2bki
     PROGRAM=$target/release/e2bki
 fi
 "$PROGRAM" live --help > /dev/null 2>&1 || skip "$PROGRAM was built without --features ros2"
@@ -40,6 +42,13 @@ listen() { # SECONDS: counts what the node publishes; sets $listener. Not a func
     "$venv/bin/python" scripts/live/peer.py listen --seconds "$1" --heard "$out/heard-stamps.json" > "$out/heard.json" &
     listener=$!
     running+=("$listener")
+}
+endpoint=tcp/127.0.0.1:$((7500 + ROS_DOMAIN_ID))
+router() { # a router of Zenoh, as rmw_zenohd; sets $router
+    "$venv/bin/python" scripts/live/peer.py router > "$out/router.json" &
+    router=$!
+    running+=("$router")
+    sleep 1
 }
 live() { # NAME OPTIONS…: starts a node; sets $node
     local name=$1
@@ -70,7 +79,7 @@ PY
 value() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$@"; }
 frames_of() { "$PROGRAM" info "$1" --json - 2> /dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["frames"])'; }
 hash_of() { "$PROGRAM" info "$1" --hash; }
-wanted() { [[ " ${ONLY:-live share network rest} " == *" $1 "* ]]; }
+wanted() { [[ " ${ONLY:-live share network zenoh rest} " == *" $1 "* ]]; }
 fail() { echo "FAILED: $*"; tail -n 30 "$out"/*.log; exit 1; }
 
 if [ "${ONLY:-}" != none ]; then
@@ -233,6 +242,52 @@ else
 fi
 fi
 
+if wanted zenoh; then
+echo "== the same messages over Zenoh"
+if "$PROGRAM" live --points /points --classes offroad7 --zenoh --seconds 0 2>&1 | grep -q "features zenoh"; then
+    echo "skipped: Zenoh ($PROGRAM was built without --features zenoh)"
+    if [ -n "${E2BKI_SKIPS:-}" ]; then echo "live node: Zenoh" >> "$E2BKI_SKIPS"; fi
+else
+    # Whoever comes last finds the others by the router, as with rmw_zenohd. The node is there before it.
+    export ZENOH_ENDPOINT=$endpoint
+    live spoken --zenoh "$ZENOH_ENDPOINT" --classes /label_info --queue 1000 --tolerance 0
+    router
+    listen 600
+    peer play "$out/drive.mcap" --linger 3 > "$out/played.json"
+    cat "$out/played.json"
+    for _ in $(seq 60); do
+        peer call /e2bki/save --seconds 5 > "$out/saved.json" 2> /dev/null || true
+        [ -s "$out/spoken.e2bki" ] && [ "$(frames_of "$out/spoken.e2bki")" = "$frames" ] && break
+        sleep 2
+    done
+    peer join --seconds 3 > "$out/joined.json"
+    place=$("$PROGRAM" export "$out/offline.e2bki" --format ply -o "$out/offline.ply" > /dev/null; first_point "$out/offline.ply")
+    peer ask "$place" 5000,5000,0 > "$out/asked.json"
+    peer parameter rate > "$out/rate.json"
+    peer parameter rate 2.5 > "$out/set.json"
+    peer parameter rate 1e9 > "$out/refused.json"
+    peer parameter rate > "$out/rate-now.json"
+    end spoken
+    kill -TERM "$listener"
+    wait "$listener"
+    kill -TERM "$router"
+    unset ZENOH_ENDPOINT
+    cat "$out"/{heard,joined,asked,rate,set,refused,rate-now}.json
+    grep -q "^$frames scans mapped of $frames\$" "$out/spoken.txt" || fail "not all scans were mapped"
+    [ "$(hash_of "$out/spoken.e2bki")" = "$expected" ] || fail "over Zenoh the map is another one"
+    python3 - "$out" << 'PY' || fail "an answer is wrong"
+import json, sys
+read = lambda name: json.load(open(f"{sys.argv[1]}/{name}.json"))
+classes, heard, joined = read("asked")["classes"], read("heard"), read("joined")
+assert classes[0] < 7 and classes[1] == 65535, classes
+assert read("rate")["value"] == 1.0 and read("set")["done"] and read("rate-now")["value"] == 2.5
+assert not read("refused")["done"] and "100" in read("refused")["reason"]
+assert heard["updates"] > 2 and heard["grids"] > 2 and heard["largest"] <= 1000000, heard
+assert joined["voxels"] == int(heard["status"]["voxels"]) > 1000 and joined["label_info"] > 0, (joined, heard["status"])
+PY
+fi
+fi
+
 if wanted rest; then
 if [ -n "${E2BKI_DATA:-}" ] && [ -d "$E2BKI_DATA/bags/os1_128_n3" ]; then
     echo "== real scans of an OS-1, there and back, as they are sent"
@@ -276,14 +331,24 @@ if [ -n "${MEASURE:-}" ]; then
     if [ ! -f "$long" ]; then
         "$PROGRAM" simulate --world urban --sensor hdl-64e --no-images --frames 100 --format mcap --out "$long" > /dev/null
     fi
+    if [ -n "${ZENOH:-}" ]; then
+        export ZENOH_ENDPOINT=$endpoint
+        router
+        LIVE_OPTIONS="${LIVE_OPTIONS:-} --zenoh $endpoint"
+    fi
     # shellcheck disable=SC2086
     live long --classes urban11 ${LIVE_OPTIONS:-}
     sleep 1
     listen 6000
     ticks() { awk '{print $14 + $15}' "/proc/$node/stat"; }
     before=$(ticks)
+    # What it has in memory from minute to minute.
+    (while sleep $((MEASURE < 600 ? 10 : 60)); do awk '/VmRSS/ {printf "%d ", $2 / 1024}' "/proc/$node/status" >> "$out/memory.txt"; done) 2> /dev/null &
+    sampler=$!
+    running+=("$sampler")
     peer play "$long" --now --scans $((10 * MEASURE)) --stamps "$out/stamps.json" --linger 1 > "$out/played.json"
     after=$(ticks)
+    kill "$sampler"
     memory=$(awk '/VmHWM/ {print $2}' "/proc/$node/status")
     end long
     kill -TERM "$listener"
@@ -291,6 +356,7 @@ if [ -n "${MEASURE:-}" ]; then
     cat "$out/played.json" "$out/heard.json"
     peer latency "$out/stamps.json" "$out/heard-stamps.json"
     seconds=$(value "$out/played.json" seconds)
+    echo "memory, MB, from time to time: $(cat "$out/memory.txt")"
     python3 -c "print('processor: %.0f %% of one; most memory: %.0f MB' % (($after - $before) / $(getconf CLK_TCK) / $seconds * 100, $memory / 1024))"
 fi
 echo "live node: all checks passed"

@@ -1,79 +1,37 @@
-"""Services, parameters and questions, as rmw_cyclonedds asks them."""
+"""Services, parameters and questions."""
 
 import json
 import struct
 import sys
 import time
 
-from wire import (
-    CDR,
-    POINT,
-    DataReader,
-    DataWriter,
-    Domain,
-    Publisher,
-    Subscriber,
-    cdr_text,
-    points_of,
-    qos,
-    stamp_of,
-    take,
-    text_at,
-    wait_matched,
-    write,
-)
+from cdr import CDR, POINT, cdr_text, points_of, stamp_of, text_at
+from transport import Domain, qos, service, take, wait_matched, wait_offered, write
 
 
 def call(arguments):
     """Calls a std_srvs/Trigger, which has nothing to say."""
     answer = service(Domain(), arguments.service.strip("/"), "std_srvs/Trigger", b"\0", arguments.seconds)
-    text, _ = text_at(answer, 17)
-    print(json.dumps({"success": bool(answer[4 + 16]), "message": text}), flush=True)
-
-
-def service(domain, name, kind, request, seconds):
-    """Calls a service: the body of the answer. Requests of rmw_cyclonedds carry eight bytes of the client's id and a number."""
-    package, base = kind.split("/")
-    quality = qos(10)
-    asked = domain.topic(f"rq/{name}Request", f"{package}.srv.dds_.{base}_Request_", quality)
-    answered = domain.topic(f"rr/{name}Reply", f"{package}.srv.dds_.{base}_Response_", quality)
-    writer = DataWriter(Publisher(domain.participant), asked, qos=quality)
-    reader = DataReader(Subscriber(domain.participant), answered, qos=quality)
-    wait_matched([writer])
-    while not reader.get_matched_publications():
-        time.sleep(0.05)
-    time.sleep(0.5)
-    body = struct.pack("<Qq", 0x1234, 1) + request
-    write(writer, CDR + body + b"\0" * (-len(body) % 4))
-    end = time.time() + seconds
-    while time.time() < end:
-        for message in take(reader):
-            if struct.unpack_from("<Qq", message, 4) == (0x1234, 1):
-                return message
-        time.sleep(0.02)
-    sys.exit(f"{name} does not answer")
+    text, _ = text_at(answer, 1)
+    print(json.dumps({"success": bool(answer[4]), "message": text}), flush=True)
 
 
 def parameter(arguments):
     domain, name = Domain(), arguments.node.strip("/")
-    front = 16 + 4
-    text = cdr_text(arguments.name, front)
+    text = cdr_text(arguments.name, 4)
     if arguments.value is None:
         answer = service(domain, f"{name}/get_parameters", "rcl_interfaces/GetParameters", struct.pack("<I", 1) + text, arguments.seconds)
-        count, kind = struct.unpack_from("<IB", answer, 4 + 16)
-        (value,) = struct.unpack_from("<d", answer, 4 + 16 + 4 + 4 + 8)
+        count, kind = struct.unpack_from("<IB", answer, 4)
+        (value,) = struct.unpack_from("<d", answer, 4 + 4 + 4 + 8)
         print(json.dumps({"count": count, "type": kind, "value": value}), flush=True)
         return
     # Parameter: name, then type, bool, int64, double, and six empty texts and lists.
-    body = struct.pack("<I", 1) + text
-    at = 16 + len(body)
-    body += struct.pack("<BB", 3, 0)
-    at = 16 + len(body)
-    body += b"\0" * (-at % 8) + struct.pack("<qd", 0, arguments.value)
+    body = struct.pack("<I", 1) + text + struct.pack("<BB", 3, 0)
+    body += b"\0" * (-len(body) % 8) + struct.pack("<qd", 0, arguments.value)
     body += struct.pack("<I", 1) + b"\0" + b"\0" * 3 + struct.pack("<IIIII", 0, 0, 0, 0, 0)
     answer = service(domain, f"{name}/set_parameters", "rcl_interfaces/SetParameters", body, arguments.seconds)
-    count, done = struct.unpack_from("<IB", answer, 4 + 16)
-    reason, _ = text_at(answer, 16 + 5)
+    count, done = struct.unpack_from("<IB", answer, 4)
+    reason, _ = text_at(answer, 5)
     print(json.dumps({"count": count, "done": bool(done), "reason": reason}), flush=True)
 
 
@@ -84,8 +42,7 @@ def ask(arguments):
     writer = domain.writer(arguments.prefix + "/questions", "sensor_msgs/msg/PointCloud2", qos(10))
     reader = domain.reader(arguments.prefix + "/answers", "sensor_msgs/msg/PointCloud2", qos(10))
     wait_matched([writer])
-    while not reader.get_matched_publications():
-        time.sleep(0.05)
+    wait_offered(reader)
     time.sleep(0.5)
     body = struct.pack("<iI", 123, 456) + cdr_text(arguments.frame, 8)
     body += b"\0" * (-len(body) % 4) + struct.pack("<III", 1, len(places), 3)

@@ -5,7 +5,8 @@ import signal
 import struct
 import time
 
-from wire import ANY, POINT, Domain, ReadCondition, WaitSet, duration, points_of, qos, stamp_of, take, text_at
+from cdr import POINT, points_of, stamp_of, text_at
+from transport import Domain, qos, take
 
 
 def diagnostics_of(message):
@@ -64,9 +65,6 @@ def listen(arguments):
         "costmaps": domain.reader(arguments.prefix + "/costmap", "nav_msgs/msg/OccupancyGrid", qos(1, True)),
         "diagnostics": domain.reader("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", qos(64)),
     }
-    waiting = WaitSet(domain.participant)
-    for reader in readers.values():
-        waiting.attach(ReadCondition(reader, ANY))
     counts = {name: 0 for name in readers}
     result = {"points": 0, "bytes": 0, "largest": 0}
     heard, last = [], None
@@ -74,7 +72,7 @@ def listen(arguments):
     signal.signal(signal.SIGTERM, lambda *_: over.append(True))
     end = time.time() + arguments.seconds
     while not over and time.time() < end:
-        waiting.wait(duration(milliseconds=100))
+        domain.wait(readers.values(), 0.1)
         for name, reader in readers.items():
             for message in take(reader):
                 counts[name] += 1

@@ -5,7 +5,7 @@ import os
 import struct
 import time
 
-from wire import CDR
+from cdr import CDR
 
 
 def foxglove(arguments):

@@ -1,19 +1,21 @@
-"""The other side of `e2bki live`: CycloneDDS over loopback, with messages of ROS 2 as their bytes.
+"""The other side of `e2bki live`: CycloneDDS, or Zenoh, over loopback, with messages of ROS 2 as their bytes.
 
     peer.py play DRIVE.mcap      publishes the recording: clouds, transforms, names of classes, pictures; records what it sends
     peer.py listen               counts what the node publishes until it is told to stop (SIGTERM)
     peer.py join                 what a late joiner gets
-    peer.py call SERVICE         calls a std_srvs/Trigger as rmw_cyclonedds does
+    peer.py call SERVICE         calls a std_srvs/Trigger
     peer.py ask PLACES           asks what the map says of points, and prints the classes
-    peer.py parameter NAME [V]   reads a parameter, or sets it, as rmw_cyclonedds does
+    peer.py parameter NAME [V]   reads a parameter, or sets it
     peer.py foxglove URL         what Foxglove gets
     peer.py reach                whether the node's ports can be reached from outside of loopback
     peer.py latency STAMPS HEARD how long scans took to be told of
+    peer.py router               a router of Zenoh
 
-Each prints one line of JSON. ROS_DOMAIN_ID is the domain.
+Each prints one line of JSON. ROS_DOMAIN_ID is the domain; ZENOH_ENDPOINT is where the router is, with Zenoh.
 """
 
 import argparse
+import os
 
 from ask import ask, call, parameter
 from hear import join, latency, listen
@@ -66,6 +68,10 @@ def main():
     onlooker.add_argument("--seconds", type=float, default=15.0)
     onlooker.set_defaults(run=foxglove)
     commands.add_parser("reach").set_defaults(run=reach)
+    if os.environ.get("ZENOH_ENDPOINT"):
+        from zenoh_wire import router
+
+        commands.add_parser("router").set_defaults(run=router)
     caller = commands.add_parser("call")
     caller.add_argument("service")
     caller.add_argument("--seconds", type=float, default=10.0)

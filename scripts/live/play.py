@@ -4,7 +4,8 @@ import json
 import struct
 import time
 
-from wire import CDR, Domain, cdr_text, points_of, qos, stamp_of, text_at, wait_matched, write
+from cdr import CDR, cdr_text, points_of, stamp_of, text_at
+from transport import Domain, qos, wait_matched, write
 
 CLOUD = "sensor_msgs/msg/PointCloud2"
 TRANSFORMS = "tf2_msgs/msg/TFMessage"

@@ -7,9 +7,10 @@
 //! - [`Images`] are pictures that wait for the scans of their time, where a network says what is in them.
 //! - [`Planning`] keeps layers and costs for planners up to date with the map.
 //! - [`Sharing`] is the exchange with other robots: what each added to the map, told in differences.
-//! - With the feature `dds`, `dds::Connection` is the network: the robot's side of [`Inputs`] and an [`Outlet`].
+//! - With the feature `dds`, `dds::Connection` is the [`Network`]: the robot's side of [`Inputs`] and an [`Outlet`]; with
+//!   `zenoh`, `zenoh::Connection` is another.
 //!
-//! Nothing here but that module knows a network, so that everything else is tested without one.
+//! Nothing here but those modules knows a network, so that everything else is tested without one.
 
 mod account;
 mod clock;
@@ -19,8 +20,11 @@ mod error;
 mod images;
 mod inputs;
 mod map;
+mod network;
 mod node;
 mod outlet;
+#[cfg(feature = "dds")]
+mod parameter_messages;
 mod parameters;
 mod picture;
 mod planning;
@@ -29,7 +33,11 @@ mod question;
 mod queue;
 mod receive_buffer;
 mod scan;
+#[cfg(feature = "dds")]
+mod sender;
 pub mod share;
+#[cfg(feature = "zenoh")]
+pub mod zenoh;
 
 pub use account::{Account, Latencies, Left};
 pub use clock::Clock;
@@ -37,6 +45,7 @@ pub use error::{Error, Result};
 pub use images::{Images, SAME_VIEW_NS};
 pub use inputs::{Inputs, Kind};
 pub use map::LiveMap;
+pub use network::{ConnectionOptions, MOST_DOMAINS, Network, Rmw};
 pub use node::{CameraOptions, Command, Node, NodeOptions, Request};
 pub use outlet::{Outlet, Output, SHARED_TOPIC};
 pub use parameters::{PARAMETERS, Parameter, Parameters, Value, Values};

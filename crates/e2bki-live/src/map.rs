@@ -46,6 +46,9 @@ pub trait LiveMap {
     /// Takes out what another robot had added and puts in what it has by now: see [`Mapper::replace`].
     fn replace(&mut self, taken: &Contribution, added: &Contribution) -> Result<()>;
 
+    /// Shows what changed without a scan, where somebody looks at it.
+    fn show(&mut self) {}
+
     /// Names the runs that are in the map, as its file has them.
     fn name_runs(&mut self, _runs: Vec<String>) {}
 }

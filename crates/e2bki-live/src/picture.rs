@@ -109,7 +109,9 @@ impl Picture {
 
     /// All points.
     pub fn all(&self) -> Vec<u8> {
-        self.blocks.values().flat_map(|points| points.as_flattened()).copied().collect()
+        let mut all = Vec::with_capacity(self.points * MAP_POINT_BYTES);
+        self.blocks.values().for_each(|points| all.extend_from_slice(points.as_flattened()));
+        all
     }
 }
 

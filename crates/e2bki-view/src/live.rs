@@ -117,12 +117,10 @@ impl Publisher {
         let start = Instant::now();
         let place = frame.world_from_sensor.translation();
         self.frames += 1;
-        let due = self.last.is_none_or(|last| last.elapsed() >= PAUSE);
-        let affordable = self.affordable(Duration::ZERO);
         if let Some(scene) = self.show.scene(0) {
             scene.moved(place);
         }
-        if due && affordable && (self.subscribed || self.show.clients() > 0) {
+        if self.is_due() {
             self.dirty.update(map, self.frames);
             self.publish(map, start);
             if let Some(channel) = &self.channel {
@@ -133,6 +131,25 @@ impl Publisher {
             self.last = Some(Instant::now());
         }
         self.counts.spent += start.elapsed();
+    }
+
+    /// The map changed by something else than a frame, as by what another robot shares.
+    pub fn changed(&mut self, map: &Mapper) {
+        let start = Instant::now();
+        if self.is_due() {
+            self.dirty.update(map, self.frames);
+            self.publish(map, start);
+            self.tell(map, None, false);
+            self.last = Some(Instant::now());
+        }
+        self.counts.spent += start.elapsed();
+    }
+
+    /// Whether it is time for what is new, there is time for it, and somebody looks.
+    fn is_due(&self) -> bool {
+        self.last.is_none_or(|last| last.elapsed() >= PAUSE)
+            && self.affordable(Duration::ZERO)
+            && (self.subscribed || self.show.clients() > 0)
     }
 
     /// The map is complete: sends all tiles that are still dirty, waiting for room. Returns the stream's statistics.

@@ -68,7 +68,7 @@ impl Held {
         Ok(Self { map, shown, out, sources, name, seen, pending, _lock: lock })
     }
 
-    fn show(&mut self, frame: &Frame<'_>) {
+    fn show_frame(&mut self, frame: &Frame<'_>) {
         if let Some(shown) = &mut self.shown {
             shown.frame(self.map.mapper(), frame);
         }
@@ -118,7 +118,7 @@ impl LiveMap for Held {
                 report
             }
         };
-        self.show(frame);
+        self.show_frame(frame);
         Ok(report)
     }
 
@@ -132,7 +132,7 @@ impl LiveMap for Held {
     fn insert_prepared(&mut self, prepared: Prepared, frame: &Frame<'_>) -> e2bki_live::Result<FrameReport> {
         let Kept::Whole(map) = &mut self.map else { return self.insert(frame) };
         let report = map.insert_prepared(prepared).map_err(Error::map)?;
-        self.show(frame);
+        self.show_frame(frame);
         Ok(report)
     }
 
@@ -195,6 +195,12 @@ impl LiveMap for Held {
         match &mut self.map {
             Kept::Whole(map) => map.replace(taken, added).map(drop).map_err(Error::map),
             Kept::Budgeted(_) => Err(Error::map("a map with --memory cannot be shared")),
+        }
+    }
+
+    fn show(&mut self) {
+        if let Some(shown) = &mut self.shown {
+            shown.changed(self.map.mapper());
         }
     }
 

@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use e2bki_data::{ClassTable, Remap};
-use e2bki_live::dds::Connection;
 use e2bki_live::share::{Sharing, Traffic};
-use e2bki_live::{Clock, Inputs, LiveMap, Node};
+use e2bki_live::{Clock, Inputs, LiveMap, Network, Node};
 use e2bki_store::CostTable;
 
 use crate::interrupt::Interruptible;
@@ -33,25 +32,25 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let lock = options.check_out()?;
     // Names and files are looked at before the network is joined.
     let given = if options.classes_are_told() { None } else { Some(ClassTable::open(&options.classes)?) };
-    if let Some(advice) = e2bki_live::advice() {
+    if let Some(advice) = e2bki_live::advice().filter(|_| options.endpoint().is_none()) {
         table::say(&format!("warning: {advice}"));
     }
     let inputs = Inputs::new(options.poses(), options.queue, Clock::new(options.use_sim_time));
     let inputs = if options.semantics.is_some() { inputs.with_images() } else { inputs };
     let inputs = Arc::new(inputs.with(options.values()));
-    let connection = Connection::open(&options.connection()?, Arc::clone(&inputs))?;
+    let connection = options.connect(&inputs)?;
     let interruptible = Interruptible::new();
     let begun = Instant::now();
     let over = || {
         interruptible.asked_to_stop() || options.seconds.is_some_and(|seconds| begun.elapsed().as_secs_f64() >= seconds)
     };
-    let Some((table, remap)) = classes(options, given, &inputs, &connection, &over)? else {
+    let Some((table, remap)) = classes(options, given, &inputs, connection.as_ref(), &over)? else {
         bail!("stopped before anybody told the names of the classes on {}", options.classes);
     };
     let (camera, planning) = (options.camera(&table)?, options.planning(table.classes())?);
     let mut map = Held::new(table.classes().clone(), &config, options, lock)?;
     let costs = CostTable::default().of(table.classes())?;
-    let outlet = Onlooked::new(options, &connection, &inputs)?;
+    let outlet = Onlooked::new(options, connection.as_ref(), &inputs)?;
     let mut node = Node::new(&inputs, &outlet, options.node(remap, costs, camera));
     if let Some(planning) = planning {
         node.plan(planning);
@@ -155,7 +154,7 @@ fn classes(
     options: &Options,
     given: Option<ClassTable>,
     inputs: &Inputs,
-    connection: &Connection,
+    connection: &dyn Network,
     over: &dyn Fn() -> bool,
 ) -> Result<Option<(ClassTable, Remap)>> {
     if let Some(table) = given {

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use e2bki_live::dds::Connection;
-use e2bki_live::{Inputs, Kind, Outlet, Output};
+use e2bki_live::{Inputs, Kind, Network, Outlet, Output};
 use e2bki_view::{Foxglove, FoxgloveTopic};
 
 use super::options::Options;
@@ -13,7 +12,7 @@ use crate::table;
 
 /// Messages go to the network and, if it is there, to Foxglove.
 pub(super) struct Onlooked<'a> {
-    network: &'a Connection,
+    network: &'a dyn Network,
     foxglove: Option<Arc<Foxglove>>,
     prefix: String,
 }
@@ -24,7 +23,7 @@ fn now() -> u64 {
 
 impl<'a> Onlooked<'a> {
     /// Starts the server if it is asked for: it gets what the node hears, too.
-    pub(super) fn new(options: &Options, network: &'a Connection, inputs: &Inputs) -> Result<Self> {
+    pub(super) fn new(options: &Options, network: &'a dyn Network, inputs: &Inputs) -> Result<Self> {
         let connection = options.connection()?;
         let Some(serve) = options.foxglove() else {
             return Ok(Self { network, foxglove: None, prefix: connection.prefix });

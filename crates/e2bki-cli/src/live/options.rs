@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
@@ -10,8 +11,10 @@ use e2bki::submaps::SubmapRule;
 use e2bki::{ClassSet, Config, Mapper};
 use e2bki_data::{ClassTable, Remap, channel_meaning};
 use e2bki_layers::{ClassCosts, Robot, Settings, UnknownClasses};
-use e2bki_live::dds::{ConnectionOptions, MOST_DOMAINS, Rmw};
-use e2bki_live::{CameraOptions, Kind, NodeOptions, Planning, PlanningOptions, PoseSource, Sharing, Values};
+use e2bki_live::{
+    CameraOptions, ConnectionOptions, Inputs, Kind, MOST_DOMAINS, Network, NodeOptions, Planning, PlanningOptions,
+    PoseSource, Rmw, Sharing, Values,
+};
 use e2bki_store::WriteLock;
 use e2bki_view::ServeOptions;
 
@@ -20,6 +23,9 @@ use crate::map::budget::parse_bytes;
 use crate::map::submaps;
 use crate::map::write;
 use crate::view::ServeArguments;
+
+/// Where the router of a robot that speaks Zenoh is.
+const ROUTER: &str = "tcp/localhost:7447";
 
 /// Map what a running robot sees: a ROS 2 node without ROS
 #[derive(Args)]
@@ -67,6 +73,10 @@ pub(crate) struct Options {
     /// Use only this computer
     #[arg(long, conflicts_with = "network")]
     loopback: bool,
+    /// Speak Zenoh, as rmw_zenoh does, instead of DDS, by this router or peer; builds with --features zenoh do so by themselves
+    /// where RMW_IMPLEMENTATION is rmw_zenoh_cpp
+    #[arg(long, value_name = "ENDPOINT", num_args = 0..=1, default_missing_value = ROUTER, conflicts_with = "rmw")]
+    zenoh: Option<String>,
     /// Name of the node
     #[arg(long, value_name = "NAME", default_value = "e2bki")]
     pub(super) name: String,
@@ -177,6 +187,11 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| (1..=10_000).contains(n)).ok_or_else(|| "a number from 1 to 10000".to_string())
 }
 
+/// What an environment variable says, if anything.
+fn set(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
 /// Type of a topic of pictures: those that are compressed are named so.
 pub(super) fn image_kind(topic: &str) -> Kind {
     if topic.ends_with("compressed") { Kind::CompressedImage } else { Kind::Image }
@@ -238,8 +253,30 @@ impl Options {
         }
     }
 
+    /// The endpoint of Zenoh; nothing where the node speaks DDS.
+    pub(super) fn endpoint(&self) -> Option<String> {
+        let by_ros = || {
+            (cfg!(feature = "zenoh")
+                && self.rmw.is_none()
+                && set("RMW_IMPLEMENTATION").as_deref() == Some("rmw_zenoh_cpp"))
+            .then(|| ROUTER.into())
+        };
+        self.zenoh.clone().or_else(by_ros)
+    }
+
+    /// Joins the network and listens.
+    pub(super) fn connect(&self, inputs: &Arc<Inputs>) -> Result<Box<dyn Network>> {
+        let (options, inputs) = (self.connection()?, Arc::clone(inputs));
+        Ok(match self.endpoint() {
+            None => Box::new(e2bki_live::dds::Connection::open(&options, inputs)?),
+            #[cfg(feature = "zenoh")]
+            Some(endpoint) => Box::new(e2bki_live::zenoh::Connection::open(&options, &endpoint, inputs)?),
+            #[cfg(not(feature = "zenoh"))]
+            Some(_) => bail!("this program does not speak Zenoh: build it with --features zenoh"),
+        })
+    }
+
     pub(super) fn connection(&self) -> Result<ConnectionOptions> {
-        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let domain = match (self.domain, set("ROS_DOMAIN_ID")) {
             (Some(domain), _) => domain,
             (None, Some(text)) => text.parse().with_context(|| format!("ROS_DOMAIN_ID is `{text}`"))?,

@@ -38,6 +38,12 @@ impl Live {
         self.publisher.frame(map, frame);
     }
 
+    /// The map changed without a frame.
+    #[cfg(feature = "ros2")]
+    pub(crate) fn changed(&mut self, map: &Mapper) {
+        self.publisher.changed(map);
+    }
+
     /// Sends what is left; a page is served until the process is ended.
     pub(crate) fn finish(self, map: &Mapper) -> Result<()> {
         let counts = self.publisher.finish(map);

@@ -9,7 +9,6 @@ mod raw;
 mod services;
 mod subscriptions;
 
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,43 +19,15 @@ use rustdds::DomainParticipantBuilder;
 
 use crate::error::{Error, Result};
 use crate::inputs::{Inputs, Kind};
+use crate::network::{ConnectionOptions, MOST_DOMAINS, Network, WAITING_REQUESTS};
 use crate::node::Request;
 use crate::outlet::{Outlet, Output};
-use publications::Publications;
+use crate::sender::Sender;
 use services::Services;
 use subscriptions::Subscriptions;
 
-pub use services::Rmw;
-
-/// Largest number of a domain: its ports are numbers of UDP.
-pub const MOST_DOMAINS: u16 = 232;
-
 /// Buffers that sockets ask for, bytes; the system may give less.
 const BUFFER_BYTES: usize = 8 << 20;
-
-/// Requests that may wait for the mapper.
-const WAITING_REQUESTS: usize = 16;
-
-/// What a connection is told.
-#[derive(Debug, Clone)]
-pub struct ConnectionOptions {
-    /// Number of the domain.
-    pub domain: u16,
-    /// Addresses of the networks to use; all where none is named.
-    pub networks: Vec<IpAddr>,
-    /// Name of the node.
-    pub name: String,
-    /// Topics to listen to.
-    pub topics: Vec<(Kind, String)>,
-    /// What topics of the map begin with.
-    pub prefix: String,
-    /// Whether layers for planners are told.
-    pub plans: bool,
-    /// Whose services are to be understood.
-    pub rmw: Rmw,
-    /// Number of the domain in which robots share; none where they do not.
-    pub share_domain: Option<u16>,
-}
 
 /// A node in a domain of DDS, and perhaps another in the domain in which robots share. Dropping it ends its threads.
 pub struct Connection {
@@ -68,7 +39,7 @@ pub struct Connection {
 
 /// A participant of a domain: what it sends, and the thread that listens.
 struct Link {
-    publications: Publications,
+    publications: Sender,
     stop: Arc<AtomicBool>,
     listener: Option<JoinHandle<()>>,
 }
@@ -82,12 +53,7 @@ impl Connection {
     pub fn open(options: &ConnectionOptions, inputs: Arc<Inputs>) -> Result<Self> {
         let notes: Arc<Mutex<Vec<String>>> = Arc::default();
         let (sender, requests) = sync_channel(WAITING_REQUESTS);
-        let told = |output: &Output| match output {
-            Output::Shared => false,
-            Output::Layers | Output::Costmap => options.plans,
-            _ => true,
-        };
-        let outputs: Vec<Output> = Output::ALL.into_iter().filter(told).collect();
+        let outputs = options.outputs();
         let main = options.domain;
         let ours = Arc::clone(&inputs);
         let services = |node: &mut Node| Services::new(node, &options.name, options.rmw, sender, ours).map(Some);
@@ -101,19 +67,18 @@ impl Connection {
         };
         Ok(Self { main, shared, notes, requests })
     }
+}
 
-    /// What is to be said since the last time: topics that were found or are missing.
-    pub fn notes(&self) -> Vec<String> {
+impl Network for Connection {
+    fn notes(&self) -> Vec<String> {
         std::mem::take(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What others ask for.
-    pub fn requests(&self) -> &Receiver<Request> {
+    fn requests(&self) -> &Receiver<Request> {
         &self.requests
     }
 
-    /// Messages that found no room and were never sent, and those that the network refused.
-    pub fn lost(&self) -> u64 {
+    fn lost(&self) -> u64 {
         self.main.publications.lost() + self.shared.as_ref().map_or(0, |link| link.publications.lost())
     }
 }
@@ -145,7 +110,7 @@ impl Link {
         let plain = NodeOptions::new().enable_rosout(false).start_parameter_services(false);
         let mut node =
             context.new_node(name, plain).map_err(|e| Error::Network(format!("cannot make a node: {e:?}")))?;
-        let publications = Publications::start(&mut node, outputs, &options.prefix)?;
+        let publications = publications::start(&mut node, outputs, &options.prefix)?;
         let services = services(&mut node)?;
         let stop = Arc::new(AtomicBool::new(false));
         let whole = outputs.contains(&Output::Voxels).then(|| Output::Voxels.topic(&options.prefix));

@@ -1,7 +1,6 @@
 //! Services that others call: save and reset, both `std_srvs/Trigger`, and parameters.
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 
@@ -13,28 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::parameters::ParameterServices;
 use crate::error::{Error, Result};
 use crate::inputs::Inputs;
+use crate::network::Rmw;
 use crate::node::{Command, Request};
-
-/// Whose services are to be understood: middlewares wrap requests in ways of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rmw {
-    /// `rmw_fastrtps_cpp`, which ROS 2 has by default, and `rmw_connextdds`.
-    FastRtps,
-    /// `rmw_cyclonedds_cpp`.
-    Cyclone,
-}
-
-impl FromStr for Rmw {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text.trim_start_matches("rmw_").trim_end_matches("_cpp") {
-            "fastrtps" | "fastdds" | "fastrtps_dynamic" | "connextdds" => Ok(Self::FastRtps),
-            "cyclonedds" | "cyclone" => Ok(Self::Cyclone),
-            other => Err(format!("`{other}` is not known; rmw_fastrtps_cpp or rmw_cyclonedds_cpp")),
-        }
-    }
-}
 
 /// A request without fields: a byte on the wire, which some leave out.
 #[derive(Debug, Clone, Copy)]
@@ -148,16 +127,4 @@ impl Services {
 fn reply(server: &Server<Empty, Answer>, id: RmwRequestId, (success, message): (bool, String)) {
     // Who asked may have gone away.
     server.send_response(id, Answer { success, message }).ok();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn middlewares_are_known_by_their_names_in_ros() {
-        assert_eq!("rmw_fastrtps_cpp".parse(), Ok(Rmw::FastRtps));
-        assert_eq!("rmw_cyclonedds_cpp".parse(), Ok(Rmw::Cyclone));
-        assert!("rmw_zenoh_cpp".parse::<Rmw>().unwrap_err().contains("zenoh"));
-    }
 }

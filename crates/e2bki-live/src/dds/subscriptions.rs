@@ -23,21 +23,6 @@ const LOOK: Duration = Duration::from_millis(20);
 const DISCOVER: Duration = Duration::from_millis(100);
 
 impl Kind {
-    /// Package and name of its type.
-    fn type_name(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Cloud | Self::Questions => ("sensor_msgs", "PointCloud2"),
-            Self::Image => ("sensor_msgs", "Image"),
-            Self::CompressedImage => ("sensor_msgs", "CompressedImage"),
-            Self::CameraInfo => ("sensor_msgs", "CameraInfo"),
-            Self::Transforms | Self::FixedTransforms => ("tf2_msgs", "TFMessage"),
-            Self::Odometry => ("nav_msgs", "Odometry"),
-            Self::Clock => ("rosgraph_msgs", "Clock"),
-            Self::LabelInfo => ("vision_msgs", "LabelInfo"),
-            Self::Shared => ("std_msgs", "UInt8MultiArray"),
-        }
-    }
-
     /// Messages that wait to be taken from DDS; small ones may come in bursts.
     fn depth(self) -> usize {
         match self {

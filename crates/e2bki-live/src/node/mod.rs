@@ -22,6 +22,9 @@ use crate::picture::{MOST_PIECES, Picture};
 use crate::planning::Planning;
 use crate::share::Sharing;
 
+/// Updates come earlier or later by this share of the time between two, so that they follow on a scan.
+const SLACK: f64 = 0.1;
+
 /// What a node is told.
 #[derive(Debug, Clone)]
 pub struct NodeOptions {
@@ -166,7 +169,9 @@ impl<'a> Node<'a> {
     /// One round: a scan if one is ready, then what is due. Returns whether there was a scan.
     pub fn step(&mut self, map: &mut dyn LiveMap, requests: &Receiver<Request>) -> bool {
         let ran = self.scan(map, false);
-        if self.told.elapsed().as_secs_f64() >= 1.0 / self.values().rate {
+        // Best just after a scan, which would wait for the next one otherwise: a little early, or a little late for it.
+        let (every, slack) = (1.0 / self.values().rate, if ran { -SLACK } else { SLACK });
+        if self.told.elapsed().as_secs_f64() >= every * (1.0 + slack) {
             self.told = Instant::now();
             self.update(map);
         }

@@ -74,6 +74,9 @@ impl Node<'_> {
         }
         let begun = Instant::now();
         let changes = self.exchange(map);
+        if self.untold.is_empty() {
+            map.show();
+        }
         let Some(at) = self.at.clone() else { return };
         if !changes.is_empty() {
             let mapper = map.mapper();
