@@ -30,7 +30,7 @@ pub(crate) struct Options {
     /// File to write the way to: .geojson or .csv
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Draw the way on the cost layer
+    /// Draw the way and what costs are like around it
     #[arg(long, value_name = "FILE.png")]
     picture: Option<PathBuf>,
     /// Write a summary as JSON (- for standard output)
@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let (from, to) = (maps::numbers(&options.from, "--from")?, maps::numbers(&options.to, "--to")?);
     let place = options.source.place()?;
-    let (map, layers) = options.source.compute()?;
+    let (_, layers) = options.source.compute()?;
     let way = e2bki_layers::plan(&layers, from, to)?;
     let straight = (to[0] - from[0]).hypot(to[1] - from[1]);
     table::line(&format!(
@@ -60,8 +60,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         table::line(&format!("wrote {}", path.display()))?;
     }
     if let Some(path) = &options.picture {
-        let image = formats::picture(&layers, "risk_cost", map.classes().colors())?;
-        let image = formats::with_way(&layers, image, &way);
+        let image = formats::picture_of_way(&layers, &way)?;
         let mut bytes = std::io::Cursor::new(Vec::new());
         image
             .write_to(&mut bytes, image::ImageFormat::Png)
@@ -70,7 +69,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         table::line(&format!("wrote {}", path.display()))?;
     }
     if let Some(path) = &options.json {
-        let steps: Vec<[f64; 3]> = way.corners.iter().map(|corner| way.steps[*corner].at).collect();
+        // To the millimetre, as in the other files.
+        let corner = |corner: &usize| way.steps[*corner].at.map(|v| (1e3 * v).round() / 1e3);
+        let steps: Vec<[f64; 3]> = way.corners.iter().map(corner).collect();
         let summary = serde_json::json!({
             "map": options.source.map, "length_m": way.length, "cost_m": way.cost, "risk": way.risk, "corners": steps,
         });

@@ -5,12 +5,14 @@
 use std::time::Instant;
 
 use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
-use e2bki_layers::{ClassCosts, Effort, Grid, LAYERS, Layers, Robot, Settings, UnknownClasses};
+use e2bki_layers::{Area, ClassCosts, Grid, LAYERS, Layers, Robot, Settings, UnknownClasses};
 use e2bki_sim::{Drive, DriveOptions, ErrorModel, Sensor, WorldKind};
 
-/// Of the bounded effort.
+/// What is read with every frame, metres around the sensor.
 const NEAR_M: f64 = 10.0;
-const ELSEWHERE: usize = 4000;
+/// What is read besides, after so many frames: a square of this side beside it.
+const EVERY: usize = 5;
+const WINDOW_M: f64 = 20.0;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -50,10 +52,13 @@ impl Times {
     }
 }
 
-fn bits(layers: &Layers) -> Vec<u32> {
-    let cells = layers.cells().iter().flat_map(|cell| LAYERS.iter().map(|(_, _, _, value)| value(cell).to_bits()));
-    let rows = (0..layers.grid().len()).flat_map(|cell| layers.probability(cell).iter().map(|p| p.to_bits()));
-    cells.chain(rows).collect()
+/// Whether two are the same, bit for bit, where that is asked.
+fn same(a: &Layers, b: &Layers, wanted: impl Fn(usize) -> bool) -> bool {
+    let bits = |layers: &Layers, cell: usize| {
+        let values = LAYERS.map(|(_, _, _, value)| value(&layers.cells()[cell]).to_bits());
+        (values, layers.probability(cell).iter().map(|p| p.to_bits()).collect::<Vec<u32>>())
+    };
+    (0..a.grid().len()).filter(|cell| wanted(*cell)).all(|cell| bits(a, cell) == bits(b, cell))
 }
 
 fn main() -> Result<()> {
@@ -76,9 +81,10 @@ fn main() -> Result<()> {
     let corner = |sign: f64| [middle[0][3] + half * sign, middle[1][3] + half * sign];
     let grid = Grid::covering(corner(-1.0), corner(1.0), 0.2)?;
     let mut layers = Layers::of(&map, grid, settings.clone())?;
-    let mut bounded = layers.clone();
-    let [mut insert, mut settle, mut follow, mut some, mut anew] = std::array::from_fn(|_| Times::default());
-    let (mut cells, mut asked, mut points, mut some_asked, mut waiting, mut oldest) = (0, 0, 0, 0, 0, 0);
+    let mut lazy = layers.clone();
+    let [mut insert, mut settle, mut follow, mut near, mut window, mut rest, mut anew] =
+        std::array::from_fn(|_| Times::default());
+    let (mut cells, mut asked, mut points, mut near_asked, mut waiting, mut most_read) = (0, 0, 0, 0, 0, 0);
     for index in 0..frames {
         let frame = drive.frame(index);
         let evidence = errors.evidence(&frame);
@@ -96,17 +102,30 @@ fn main() -> Result<()> {
         let done = follow.of(|| layers.refresh(&map))?;
         (cells, asked) = (cells + done.cells, asked + done.asked);
         let at = frame.world_from_sensor;
-        let effort = Effort { near: Some(([at[0][3], at[1][3]], NEAR_M)), surfaces: ELSEWHERE, elsewhere: ELSEWHERE };
-        let done = some.of(|| bounded.refresh_some(&map, &effort))?;
-        (some_asked, waiting, oldest) = (some_asked + done.asked, waiting + done.waiting, oldest.max(done.oldest));
+        let place = [at[0][3], at[1][3]];
+        let done = near.of(|| lazy.refresh_within(&map, &Area::Around(place, NEAR_M)))?;
+        (near_asked, waiting) = (near_asked + done.asked, waiting + done.waiting);
+        let away = |cell: usize| (grid.center(cell)[0] - place[0]).hypot(grid.center(cell)[1] - place[1]);
+        if !same(&lazy, &layers, |cell| away(cell) <= NEAR_M || !lazy.is_waiting(cell)) {
+            return Err("what is near, or does not wait, is not up to date".into());
+        }
+        if index % EVERY == EVERY - 1 {
+            let (low, high) = ([place[0] + 15.0, place[1]], [place[0] + 15.0 + WINDOW_M, place[1] + WINDOW_M]);
+            let done = window.of(|| lazy.refresh_within(&map, &Area::Between(low, high)))?;
+            most_read = most_read.max(done.asked);
+            let inside = |cell: usize| (0..2).all(|i| (low[i]..=high[i]).contains(&grid.center(cell)[i]));
+            if !same(&lazy, &layers, inside) {
+                return Err("what was read is not up to date".into());
+            }
+        }
     }
-    bounded.refresh(&map)?;
-    if bits(&bounded) != bits(&layers) {
-        return Err("layers that were refreshed in part are not complete after all".into());
+    let late = rest.of(|| lazy.refresh(&map))?.asked;
+    if !same(&lazy, &layers, |_| true) {
+        return Err("layers of which only parts were read are not complete after all".into());
     }
     for _ in 0..5 {
         let whole = anew.of(|| Layers::of(&map, grid, settings.clone()))?;
-        if bits(&whole) != bits(&layers) {
+        if !same(&whole, &layers, |_| true) {
             return Err("layers that followed the map differ from those from nothing".into());
         }
     }
@@ -120,13 +139,17 @@ fn main() -> Result<()> {
     );
     insert.say("inserting a frame");
     settle.say("putting the map in order");
-    follow.say("layers up to date");
+    follow.say("layers up to date everywhere");
     println!(
-        "with a bounded effort, {NEAR_M} m around the sensor and {ELSEWHERE} cells elsewhere: {} asked, {} wait, the longest for {oldest} frames",
-        some_asked / frames,
+        "within {NEAR_M} m of the sensor: {} asked, {} cells wait elsewhere",
+        near_asked / frames,
         waiting / frames
     );
-    some.say("layers as far as that goes");
+    near.say("layers up to date there, the rest noted");
+    println!("a square of {WINDOW_M} m besides, every {EVERY} frames: at most {most_read} asked");
+    window.say("layers of that");
+    println!("all that waited, at the end: {late} asked");
+    rest.say("layers of that");
     anew.say("layers from nothing");
     Ok(())
 }

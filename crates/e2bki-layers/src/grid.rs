@@ -53,7 +53,11 @@ impl Grid {
 
     /// Centre of a cell, metres.
     pub fn center(&self, cell: usize) -> [f64; 2] {
-        let [column, row] = [cell % self.size[0], cell / self.size[0]];
+        self.center_at([cell % self.size[0], cell / self.size[0]])
+    }
+
+    /// Centre of the cell of a column and a row, metres.
+    pub(crate) fn center_at(&self, [column, row]: [usize; 2]) -> [f64; 2] {
         [
             (self.low[0] as f64 + column as f64 + 0.5) * self.resolution,
             (self.low[1] as f64 + row as f64 + 0.5) * self.resolution,

@@ -80,13 +80,11 @@ pub(crate) fn half_window(grid: &Grid) -> usize {
     (reach_m(grid.resolution) / grid.resolution + 1e-9).floor() as usize
 }
 
-/// Sums of the row of a cell.
-pub(crate) fn row_sums(grid: &Grid, ground: &[f32], cell: usize, half: usize) -> RowSums {
-    let column = cell % grid.size[0];
-    let start = cell - column;
+/// Sums of the window around a column of a row of the ground.
+pub(crate) fn row_sums(row: &[f32], column: usize, half: usize) -> RowSums {
     let mut sums = [0.0; 6];
-    for other in column.saturating_sub(half)..(column + half + 1).min(grid.size[0]) {
-        let z = f64::from(ground[start + other]);
+    for (other, z) in row.iter().enumerate().take(column + half + 1).skip(column.saturating_sub(half)) {
+        let z = f64::from(*z);
         if z.is_finite() {
             let i = other as f64 - column as f64;
             for (sum, value) in sums.iter_mut().zip([1.0, i, i * i, z, i * z, z * z]) {
@@ -110,9 +108,8 @@ pub(crate) struct Fit {
 }
 
 /// The plane through the samples around a cell, from the sums of the rows; nothing where there are none.
-pub(crate) fn fit(grid: &Grid, rows: &[RowSums], cell: usize, half: usize) -> Option<Fit> {
-    let (row, width) = (cell / grid.size[0], grid.size[0]);
-    let column = cell % width;
+pub(crate) fn fit(grid: &Grid, rows: &[RowSums], [column, row]: [usize; 2], half: usize) -> Option<Fit> {
+    let width = grid.size[0];
     let (mut n, mut si, mut sj, mut sii, mut sij, mut sjj) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
     let (mut sz, mut siz, mut sjz, mut szz) = (0.0, 0.0, 0.0, 0.0);
     // Heights about one of them: sums of squares of heights above the sea would cancel badly.
@@ -171,8 +168,9 @@ mod tests {
 
     fn fitted(grid: &Grid, ground: &[f32], cell: usize) -> Option<Fit> {
         let half = half_window(grid);
-        let rows: Vec<RowSums> = (0..grid.len()).map(|c| row_sums(grid, ground, c, half)).collect();
-        fit(grid, &rows, cell, half)
+        let of_row = |row: &[f32]| (0..row.len()).map(|column| row_sums(row, column, half)).collect::<Vec<_>>();
+        let rows: Vec<RowSums> = ground.chunks(grid.size[0]).flat_map(of_row).collect();
+        fit(grid, &rows, [cell % grid.size[0], cell / grid.size[0]], half)
     }
 
     proptest! {

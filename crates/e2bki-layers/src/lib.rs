@@ -42,6 +42,6 @@ pub use cell::{Cell, LAYERS, Layer};
 pub use costs::{ClassCosts, UnknownClasses, with_known_costs};
 pub use error::{Error, Result};
 pub use grid::{Grid, MOST_CELLS};
-pub use layers::{Effort, Layers, Refreshed, Settings};
+pub use layers::{Area, Layers, Refreshed, Settings};
 pub use plan::{Planner, Step, Way, plan};
 pub use robot::Robot;

@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use e2bki::free::{Counters, State};
-use e2bki::{ClassSet, Mapper, Primitive, SemanticMapper};
+use e2bki::{ClassSet, Mapper, Piece, SemanticMapper};
 use rayon::prelude::*;
 
 use crate::costs::ClassCosts;
 use crate::error::Result;
 use crate::grid::Grid;
 use crate::layers::Settings;
-use crate::tiles::Patch;
+use crate::tiles::{Patch, Tiles};
 
 /// Half a piece is never taken to be wider than this, metres: so far at most reaches a change.
 pub(crate) const SPREAD_M: f64 = 1.0;
@@ -34,8 +34,10 @@ fn rounded(value: f64, per_unit: f64) -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Surfel {
     pub(crate) mean: [f64; 3],
-    /// Half its box in the plane, metres.
-    half: [f64; 2],
+    /// First column and row of the cells that it covers, and those behind the last: the cells whose centres are in its box, or the one
+    /// that holds its mean.
+    first: [u32; 2],
+    end: [u32; 2],
     /// Rise per metre of x and y.
     rise: [f64; 2],
     /// Half its height where it is asked at one place, and in all, metres.
@@ -48,62 +50,69 @@ pub(crate) struct Surfel {
 }
 
 impl Surfel {
-    fn of_primitive(primitive: &Primitive<'_>, settings: &Settings) -> Self {
-        let [xx, yy, zz, xy, xz, yz] = primitive.covariance();
+    fn of_piece(piece: &Piece<'_>, settings: &Settings, grid: &Grid) -> Self {
+        let [xx, yy, zz, xy, xz, yz] = piece.sums.covariance();
         let (a, c) = (xx + THIN_M2, yy + THIN_M2);
         let determinant = a * c - xy * xy;
         let rise = [(xz * c - yz * xy) / determinant, (yz * a - xz * xy) / determinant];
         let left = (zz - rise[0] * xz - rise[1] * yz).max(0.0);
         let half = |variance: f64| rounded((HALF_RANGE * variance.max(0.0).sqrt()).min(SPREAD_M), PER_METRE);
         let rise = rise.map(|rise| rounded(rise, PER_RISE));
-        let [x, y, z] = primitive.mean();
+        let [x, y, z] = piece.mean;
         let at = [x, y].map(|v| rounded(v, PER_METRE));
         // On its plane, where the rounded place is.
         let up = z + rise[0] * (at[0] - x) + rise[1] * (at[1] - y);
+        let covered = covered(grid, at, [half(xx), half(yy)]);
         Self {
             mean: [at[0], at[1], rounded(up, PER_METRE_UP)],
-            half: [half(xx), half(yy)],
+            first: covered.clone().map(|range| range.start as u32),
+            end: covered.map(|range| range.end as u32),
             rise,
             thick: rounded(HALF_RANGE * left.sqrt(), PER_METRE_UP),
             tall: rounded(HALF_RANGE * zz.max(0.0).sqrt(), PER_METRE_UP),
-            lethal: lethal_share(&settings.costs, primitive.probability().iter().copied()),
-            counts: primitive.weight() >= f64::from(settings.min_points),
+            lethal: lethal_share(&settings.costs, piece.probability.iter().copied()),
+            counts: piece.sums.weight >= f64::from(settings.min_points),
         }
     }
 
-    /// Whether its box meets a rectangle.
-    pub(crate) fn meets(&self, low: [f64; 2], high: [f64; 2]) -> bool {
-        (0..2).all(|i| self.mean[i] + self.half[i] >= low[i] && self.mean[i] - self.half[i] <= high[i])
-    }
-
-    /// Columns and rows of the cells that it covers: those whose centres are in its box, and the one that holds its mean.
-    pub(crate) fn covered(&self, grid: &Grid) -> [Range<usize>; 2] {
-        let own = grid.cell([self.mean[0], self.mean[1]]);
-        let own = own.map(|cell| [cell % grid.size[0], cell / grid.size[0]]);
-        std::array::from_fn(|i| {
-            let found = grid.between(i, self.mean[i] - self.half[i], self.mean[i] + self.half[i]);
-            // A box that meets no centre still has its own cell.
-            own.filter(|_| found.is_empty()).map_or(found, |own| own[i]..own[i] + 1)
-        })
+    /// Columns and rows of the cells that it covers.
+    pub(crate) fn covered(&self) -> [Range<usize>; 2] {
+        std::array::from_fn(|i| self.first[i] as usize..self.end[i] as usize)
     }
 
     /// Calls for every cell of a patch that it covers, with the cell's number in the patch and in the grid, the height of its
     /// middle there and half of its height.
     pub(crate) fn cover(&self, grid: &Grid, patch: &Patch, mut each: impl FnMut(usize, usize, f64, f64)) {
         let [x, y, z] = self.mean;
-        let [columns, rows] = self.covered(grid);
+        let [columns, rows] = self.covered();
         let both = |a: Range<usize>, b: Range<usize>| a.start.max(b.start)..a.end.min(b.end);
         let (columns, rows) = (both(columns, patch.columns()), both(rows, patch.rows()));
         for row in rows {
             let first = (row - patch.rows().start) * patch.columns().len();
             for column in columns.clone() {
-                let cell = row * grid.size[0] + column;
-                let [cx, cy] = grid.center(cell);
+                let [cx, cy] = grid.center_at([column, row]);
                 let up = (self.rise[0] * (cx - x) + self.rise[1] * (cy - y)).clamp(-self.tall, self.tall);
+                let cell = row * grid.size[0] + column;
                 each(first + column - patch.columns().start, cell, z + up, self.thick);
             }
         }
     }
+}
+
+/// Columns and rows of the cells whose centres are in a box, by its middle and half its sides; if there are none, of the one that
+/// holds the middle.
+fn covered(grid: &Grid, middle: [f64; 2], half: [f64; 2]) -> [Range<usize>; 2] {
+    let found = [0, 1].map(|i| grid.between(i, middle[i] - half[i], middle[i] + half[i]));
+    if found.iter().all(|range| !range.is_empty()) {
+        return found;
+    }
+    let own = grid.cell(middle).map(|cell| [cell % grid.size[0], cell / grid.size[0]]);
+    let [columns, rows] = found;
+    let or_own = |range: Range<usize>, i: usize| match own {
+        Some(own) if range.is_empty() => own[i]..own[i] + 1,
+        _ => range,
+    };
+    [or_own(columns, 0), or_own(rows, 1)]
 }
 
 /// What a map has seen through.
@@ -139,19 +148,17 @@ fn lethal_share(costs: &ClassCosts, probability: impl Iterator<Item = f32>) -> f
 }
 
 /// The pieces of a cubic metre of a map, without those that are gone.
-pub(crate) fn of_block(map: &Mapper, block: [i32; 3], settings: &Settings) -> Vec<Surfel> {
-    let there = map.primitives_in_blocks(block, block).into_iter().filter(|primitive| !primitive.is_gone());
-    there.map(|primitive| Surfel::of_primitive(&primitive, settings)).collect()
+pub(crate) fn of_block(map: &Mapper, block: [i32; 3], settings: &Settings, grid: &Grid) -> Vec<Surfel> {
+    let mut there = Vec::new();
+    map.pieces_of(block, |piece| there.push(Surfel::of_piece(piece, settings, grid)));
+    there
 }
 
-/// The pieces of a map, without those that are gone, by cubic metre.
-pub(crate) fn of_map(map: &Mapper, settings: &Settings) -> Vec<([i32; 3], Surfel)> {
-    let all: Vec<Primitive<'_>> = map.primitives().filter(|primitive| !primitive.is_gone()).collect();
-    let one = |primitive: &Primitive<'_>| (primitive.sums().origin, Surfel::of_primitive(primitive, settings));
-    let mut found: Vec<([i32; 3], Surfel)> = all.par_iter().with_min_len(1024).map(one).collect();
-    // Stable: within a cubic metre they stay in the order of the map.
-    found.par_sort_by_key(|(block, _)| *block);
-    found
+/// The pieces of the cubic metres of a map that have a tile, ascending, without those that are gone.
+pub(crate) fn of_map(map: &Mapper, settings: &Settings, grid: &Grid, tiles: &Tiles) -> Vec<([i32; 3], Vec<Surfel>)> {
+    let blocks = map.occupied_blocks();
+    let there = blocks.into_par_iter().with_min_len(64).filter(|block| tiles.of_block(*block).is_some());
+    there.map(|block| (block, of_block(map, block, settings, grid))).collect()
 }
 
 /// The pieces of a map's primitives, of the classes that another method believes in at their middles.
@@ -159,11 +166,13 @@ pub(crate) fn as_believed(
     map: &Mapper,
     method: &dyn SemanticMapper,
     settings: &Settings,
-) -> Result<Vec<([i32; 3], Surfel)>> {
-    let mut all = of_map(map, settings);
-    let means: Vec<[f64; 3]> = all.iter().map(|(_, surfel)| surfel.mean).collect();
+    grid: &Grid,
+    tiles: &Tiles,
+) -> Result<Vec<([i32; 3], Vec<Surfel>)>> {
+    let mut all = of_map(map, settings, grid, tiles);
+    let means: Vec<[f64; 3]> = all.iter().flat_map(|(_, there)| there).map(|surfel| surfel.mean).collect();
     let beliefs = method.query(&means)?;
-    for (i, (_, surfel)) in all.iter_mut().enumerate() {
+    for (i, surfel) in all.iter_mut().flat_map(|(_, there)| there).enumerate() {
         surfel.lethal = lethal_share(&settings.costs, beliefs.expectation(i).map(|p| p as f32));
     }
     Ok(all)

@@ -51,6 +51,10 @@ impl Stack {
             }
         };
         let range = self.range(at);
+        if range.len() == surfels.len() && !surfels.is_empty() {
+            self.surfels[range].copy_from_slice(surfels);
+            return;
+        }
         let before = range.len();
         self.surfels.splice(range, surfels.iter().copied());
         for (_, first) in &mut self.blocks[at + 1..] {
@@ -133,36 +137,35 @@ impl Tiles {
         stack.find(block).map_or(&[], |at| &stack.surfels[stack.range(at)])
     }
 
-    /// Puts these pieces, sorted by cubic metre, in place of all.
-    pub(crate) fn put_all(&mut self, surfels: &[([i32; 3], Surfel)]) {
+    /// Puts these pieces, by ascending cubic metre, in place of all.
+    pub(crate) fn put_all(&mut self, surfels: &[([i32; 3], Vec<Surfel>)]) {
         self.stacks.iter_mut().for_each(|stack| *stack = Stack::default());
-        for group in surfels.chunk_by(|a, b| a.0 == b.0) {
-            let Some(tile) = self.of_block(group[0].0) else { continue };
+        for (block, there) in surfels.iter().filter(|(_, there)| !there.is_empty()) {
+            let Some(tile) = self.of_block(*block) else { continue };
             let stack = &mut self.stacks[tile];
-            // Sorted: it goes behind all others.
-            stack.blocks.push((group[0].0, stack.surfels.len()));
-            stack.surfels.extend(group.iter().map(|(_, surfel)| *surfel));
+            // Ascending: it goes behind all others.
+            stack.blocks.push((*block, stack.surfels.len()));
+            stack.surfels.extend_from_slice(there);
         }
     }
 
-    /// Values of cells, cut by rows of tiles.
-    pub(crate) fn bands<'a, T>(&self, grid: &Grid, mut values: &'a mut [T]) -> Vec<&'a mut [T]> {
-        let rows = (0..self.size[1]).map(|row| self.patches[row * self.size[0]].rows().len());
-        rows.map(|rows| values.split_off_mut(..rows * grid.size[0]).unwrap_or_default()).collect()
+    /// Rows of the cells in a row of tiles.
+    pub(crate) fn rows_of(&self, band: usize) -> Range<usize> {
+        self.patches[band * self.size[0]].rows()
+    }
+
+    /// Values of cells, so many each, cut by rows of tiles.
+    pub(crate) fn bands<'a, T>(&self, grid: &Grid, each: usize, mut values: &'a mut [T]) -> Vec<&'a mut [T]> {
+        let rows = (0..self.size[1]).map(|band| self.rows_of(band).len());
+        rows.map(|rows| values.split_off_mut(..rows * grid.size[0] * each).unwrap_or_default()).collect()
     }
 
     /// A tile and those around it.
     pub(crate) fn around(&self, tile: usize) -> impl Iterator<Item = usize> + use<> {
-        self.within(tile, 1)
-    }
-
-    /// The tiles at most so many columns and rows away from one.
-    pub(crate) fn within(&self, tile: usize, away: usize) -> impl Iterator<Item = usize> + use<> {
         let [width, height] = self.size;
         let (column, row) = (tile % width, tile / width);
-        (row.saturating_sub(away)..(row + away + 1).min(height)).flat_map(move |y| {
-            (column.saturating_sub(away)..(column + away + 1).min(width)).map(move |x| y * width + x)
-        })
+        (row.saturating_sub(1)..(row + 2).min(height))
+            .flat_map(move |y| (column.saturating_sub(1)..(column + 2).min(width)).map(move |x| y * width + x))
     }
 
     /// Side of a tile, whole metres.
@@ -171,24 +174,15 @@ impl Tiles {
     }
 
     /// Pieces that may reach into a tile.
-    pub(crate) fn surfels_near(&self, grid: &Grid, tile: usize) -> impl Iterator<Item = &Surfel> {
-        let ([low, high], slack) = (self.bounds(tile), grid.resolution);
-        let (low, high) = (low.map(|v| v - slack), high.map(|v| v + slack));
-        let around = self.around(tile).flat_map(|other| &self.stacks[other].surfels);
-        around.filter(move |surfel| surfel.meets(low, high))
+    pub(crate) fn surfels_near(&self, tile: usize) -> impl Iterator<Item = &Surfel> {
+        self.around(tile).flat_map(|other| &self.stacks[other].surfels)
     }
 
-    fn bounds(&self, tile: usize) -> [[f64; 2]; 2] {
+    /// The square that a tile is, by two corners.
+    pub(crate) fn bounds(&self, tile: usize) -> [[f64; 2]; 2] {
         let at = [tile % self.size[0], tile / self.size[0]];
         let low: [f64; 2] = std::array::from_fn(|i| f64::from((self.low[i] + at[i] as i32) * self.side));
         [low, low.map(|v| v + f64::from(self.side))]
-    }
-
-    /// How far a place is from a tile, metres.
-    pub(crate) fn distance(&self, tile: usize, place: [f64; 2]) -> f64 {
-        let [low, high] = self.bounds(tile);
-        let off: [f64; 2] = std::array::from_fn(|i| (low[i] - place[i]).max(place[i] - high[i]).max(0.0));
-        off[0].hypot(off[1])
     }
 
     /// Columns and rows of the cells whose centres are in a tile.
@@ -227,6 +221,13 @@ impl Patch {
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + use<> {
         let (columns, width) = (self.columns.clone(), self.width);
         self.rows.clone().flat_map(move |row| columns.clone().map(move |column| row * width + column))
+    }
+
+    /// The cells, in order, with their centres.
+    pub(crate) fn places(&self, grid: &Grid) -> impl Iterator<Item = (usize, [f64; 2])> {
+        let (columns, width) = (self.columns.clone(), self.width);
+        let at = move |row: usize, column: usize| (row * width + column, grid.center_at([column, row]));
+        self.rows.clone().flat_map(move |row| columns.clone().map(move |column| at(row, column)))
     }
 
     /// Which of them a cell is.

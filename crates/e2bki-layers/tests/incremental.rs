@@ -4,7 +4,7 @@
 mod tests {
     use e2bki::free::State;
     use e2bki::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
-    use e2bki_layers::{Cell, ClassCosts, Effort, Grid, LAYERS, Layers, Robot, Settings, UnknownClasses};
+    use e2bki_layers::{Area, ClassCosts, Grid, LAYERS, Layers, Robot, Settings, UnknownClasses};
     use proptest::prelude::*;
 
     fn classes() -> ClassSet {
@@ -24,10 +24,13 @@ mod tests {
     }
 
     /// All values as bits: not a number is equal to itself.
+    fn of_cell(layers: &Layers, cell: usize) -> Vec<u32> {
+        let values = LAYERS.iter().map(|(_, _, _, value)| value(&layers.cells()[cell]).to_bits());
+        values.chain(layers.probability(cell).iter().map(|p| p.to_bits())).collect()
+    }
+
     fn bits(layers: &Layers) -> Vec<u32> {
-        let cells = layers.cells().iter().flat_map(|cell| LAYERS.iter().map(|(_, _, _, value)| value(cell).to_bits()));
-        let rows = (0..layers.grid().len()).flat_map(|cell| layers.probability(cell).iter().map(|p| p.to_bits()));
-        cells.chain(rows).collect()
+        (0..layers.grid().len()).flat_map(|cell| of_cell(layers, cell)).collect()
     }
 
     proptest! {
@@ -38,13 +41,12 @@ mod tests {
                 (prop::array::uniform2(-12.0..12.0_f32), 0..3_u32, 0.0..2.5_f32, 30..250_usize), 2..7),
             resolution in prop::sample::select(vec![0.1, 0.2, 0.37, 1.3]),
             shift in -2.0..2.0_f64,
-            elsewhere in 0..300_usize,
-            surfaces in prop::sample::select(vec![0, 40, 400, usize::MAX]),
+            corner in prop::array::uniform2(-9.0..6.0_f64),
         ) {
             let mut map = Mapper::new(classes(), Config::default()).unwrap();
             let grid = Grid::covering([-8.0 + shift, -9.0], [9.0, 7.5 + shift], resolution).unwrap();
             let mut layers = Layers::of(&map, grid, settings()).unwrap();
-            let mut bounded = layers.clone();
+            let mut part = layers.clone();
             prop_assert!(layers.cells().iter().all(|cell| cell.state == State::Unknown));
             for (k, (middle, class, height, count)) in frames.into_iter().enumerate() {
                 // A patch of ground, tilted, and a thing on it.
@@ -64,29 +66,31 @@ mod tests {
                 let anew = Layers::of(&map, grid, settings()).unwrap();
                 prop_assert!(bits(&layers) == bits(&anew), "frame {k}");
                 prop_assert_eq!((refreshed.waiting, refreshed.oldest), (0, 0));
-                // With a bounded effort, all that does not wait is up to date, and nothing waits near by.
-                let near = f64::from(middle[0]);
-                let some = bounded.refresh_some(&map, &Effort { near: Some(([near, 0.0], 2.0)), surfaces, elsewhere }).unwrap();
-                prop_assert_eq!(some.waiting, (0..grid.len()).filter(|cell| bounded.is_waiting(*cell)).count());
-                prop_assert!(some.waiting == 0 || some.oldest >= 1 && some.oldest <= k as u32 + 1);
-                for cell in 0..grid.len() {
-                    let (a, b) = (&bounded.cells()[cell], &anew.cells()[cell]);
-                    let geometry = |c: &Cell| {
-                        [c.height, c.slope, c.step, c.roughness, c.obstacle, c.overhang].map(f32::to_bits)
-                    };
-                    if surfaces == usize::MAX || !bounded.is_waiting(cell) {
-                        prop_assert_eq!(geometry(a), geometry(b), "cell {}", cell);
+                // Of a part, all that does not wait is as from nothing, and nothing waits in it.
+                let parts = [
+                    Area::Around([f64::from(middle[0]), 0.0], 2.0),
+                    Area::Between(corner, [corner[0] + 3.0, corner[1] + 1.0]),
+                ];
+                for area in &parts[..1 + k % 2] {
+                    let some = part.refresh_within(&map, area).unwrap();
+                    prop_assert_eq!(some.waiting, (0..grid.len()).filter(|cell| part.is_waiting(*cell)).count());
+                    prop_assert!(some.waiting == 0 || some.oldest >= 1 && some.oldest <= 2 * k as u32 + 2);
+                    for cell in 0..grid.len() {
+                        let [x, y] = grid.center(cell);
+                        let inside = match area {
+                            Area::Everywhere => true,
+                            Area::Around(at, metres) => (x - at[0]).hypot(y - at[1]) <= *metres,
+                            Area::Between(low, high) => x >= low[0] && y >= low[1] && x <= high[0] && y <= high[1],
+                        };
+                        prop_assert!(!(inside && part.is_waiting(cell)));
+                        if !part.is_waiting(cell) {
+                            prop_assert_eq!(of_cell(&part, cell), of_cell(&anew, cell), "cell {}", cell);
+                        }
                     }
-                    if !bounded.is_waiting(cell) {
-                        prop_assert_eq!((a.lethal.to_bits(), a.class, a.state), (b.lethal.to_bits(), b.class, b.state));
-                        prop_assert_eq!(bounded.probability(cell), anew.probability(cell));
-                    }
-                    let away = (grid.center(cell)[0] - near).hypot(grid.center(cell)[1]);
-                    prop_assert!(away > 2.0 || !bounded.is_waiting(cell));
                 }
             }
-            bounded.refresh(&map).unwrap();
-            prop_assert!(bits(&bounded) == bits(&layers), "what waited is not what it should be");
+            part.refresh(&map).unwrap();
+            prop_assert!(bits(&part) == bits(&layers), "what waited is not what it should be");
             let nothing = layers.refresh(&map).unwrap();
             prop_assert_eq!(nothing.cells, 0);
             // Another map with the same number of changes is noticed.
@@ -127,6 +131,7 @@ mod tests {
         let mut map = Mapper::new(classes(), config).unwrap();
         let grid = Grid::covering([-12.0, -12.0], [14.0, 12.0], 0.25).unwrap();
         let mut layers = Layers::of(&map, grid, settings()).unwrap();
+        let mut part = layers.clone();
         let occupied = |layers: &Layers| layers.cells().iter().filter(|cell| cell.state == State::Occupied).count();
         let mut most = 0;
         for index in 0..9 {
@@ -136,8 +141,17 @@ mod tests {
             assert!(!refreshed.everything);
             let anew = Layers::of(&map, grid, settings()).unwrap();
             assert!(bits(&layers) == bits(&anew), "frame {index}");
+            let area = Area::Around([0.3 * index as f64, 0.1], 4.0);
+            for area in [area, Area::Between([-9.0, 3.0], [-4.0, 8.0])].into_iter().take(1 + index % 2) {
+                part.refresh_within(&map, &area).unwrap();
+                let right = |cell: usize| of_cell(&part, cell) == of_cell(&anew, cell);
+                assert!((0..grid.len()).all(|cell| part.is_waiting(cell) || right(cell)), "frame {index}");
+                assert!(!part.is_waiting(grid.cell([0.3 * index as f64 + 3.9, 0.1]).unwrap()));
+            }
             most = most.max(occupied(&layers));
         }
+        part.refresh(&map).unwrap();
+        assert!(bits(&part) == bits(&layers));
         assert!(map.primitives().any(|p| p.is_gone()), "nothing was seen through");
         assert_eq!(layers.begin(), Some(1.7e9));
         let at = |x: f64, y: f64| layers.cells()[grid.cell([x, y]).unwrap()];

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use e2bki::Mapper;
 use e2bki_bag::compose::{self, Layers as Message};
-use e2bki_layers::{Effort, Grid, LAYERS, Layer, Layers, Planner, Refreshed, Result, Settings};
+use e2bki_layers::{Area, Grid, LAYERS, Layer, Layers, Planner, Refreshed, Result, Settings};
 
 use crate::account::Account;
 use crate::outlet::Output;
@@ -15,10 +15,6 @@ const EDGE_M: f64 = 6.0;
 
 /// How far the robot may go before the grid is computed anew around it, as a share of the window's side.
 const SLACK: f64 = 0.25;
-
-/// Classes are brought up to date within this distance of the robot, metres, and in so many cells elsewhere; the rest waits.
-const NEAR_M: f64 = 15.0;
-const ELSEWHERE: usize = 20_000;
 
 /// Largest cost of what can be driven on.
 const MOST_FREE: f32 = 99.0;
@@ -64,14 +60,12 @@ pub struct Planning {
     pub from_nothing: u64,
     /// See [`Self::from_nothing`].
     pub refreshed: u64,
-    /// Cells whose class may be out of date.
-    pub waiting: usize,
 }
 
 impl Planning {
     /// Nothing is known yet.
     pub fn new(options: PlanningOptions) -> Self {
-        Self { options, layers: None, told: None, pending: false, from_nothing: 0, refreshed: 0, waiting: 0 }
+        Self { options, layers: None, told: None, pending: false, from_nothing: 0, refreshed: 0 }
     }
 
     /// The change of the map up to which they are right: what came before may be forgotten.
@@ -79,10 +73,9 @@ impl Planning {
         self.layers.as_ref()?.number()
     }
 
-    /// Brings them up to date around a rectangle; everything in it if `all`, else as much as is quick.
-    pub fn refresh(&mut self, map: &Mapper, window: Rectangle, place: [f64; 2], all: bool) -> Result<Refreshed> {
-        let near = Effort { near: Some((place, NEAR_M)), surfaces: usize::MAX, elsewhere: ELSEWHERE };
-        let effort = if all { Effort::ALL } else { near };
+    /// Brings them up to date in a rectangle, which is about to be told, as far as that looks around. What else the grid has is
+    /// computed when the robot gets there.
+    pub fn refresh(&mut self, map: &Mapper, window: Rectangle) -> Result<Refreshed> {
         let grown = |by: f64| {
             let [x, y, right, top] = window;
             ([x - by, y - by], [right + by, top + by])
@@ -93,7 +86,10 @@ impl Planning {
             inside(low) && inside(high)
         };
         let done = match self.layers.as_mut().filter(|layers| covers(layers)) {
-            Some(layers) => layers.refresh_some(map, &effort)?,
+            Some(layers) => {
+                let (low, high) = grown(EDGE_M);
+                layers.refresh_within(map, &Area::Between(low, high))?
+            }
             None => {
                 let side = f64::max(window[2] - window[0], window[3] - window[1]);
                 let (low, high) = grown(EDGE_M + SLACK * side);
@@ -105,7 +101,6 @@ impl Planning {
             }
         };
         *(if done.everything { &mut self.from_nothing } else { &mut self.refreshed }) += 1;
-        self.waiting = done.waiting;
         Ok(done)
     }
 
@@ -114,7 +109,6 @@ impl Planning {
         let mut values = vec![
             ("layers: from nothing".to_string(), self.from_nothing.to_string()),
             ("layers: brought up to date".to_string(), self.refreshed.to_string()),
-            ("layers: cells whose class waits".to_string(), self.waiting.to_string()),
         ];
         values.extend(account.no_layers.iter().map(|why| ("layers: none, as".to_string(), why.clone())));
         values

@@ -75,7 +75,7 @@ mod tests {
         node.finish(&mut map);
         let (whole, refreshed) = node.planning().map(|p| (p.from_nothing, p.refreshed)).unwrap();
         assert!(whole == 1 && refreshed >= 11, "{whole} from nothing, {refreshed} brought up to date");
-        assert_eq!((&node.account.no_layers, node.planning().unwrap().waiting), (&None, 0));
+        assert_eq!(node.account.no_layers, None);
         // From nothing, of a larger region.
         let grid = Grid::covering([-40.0; 2], [40.0; 2], 0.2).unwrap();
         let exact = Layers::of(&map.0, grid, settings()).unwrap();

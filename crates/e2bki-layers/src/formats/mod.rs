@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub use geotiff::{Georeference, geotiff};
 pub use nav2::{Nav2Mode, nav2};
 pub use npz::npz;
-pub use picture::{picture, pictures, with_way};
+pub use picture::{picture, picture_of_way, pictures};
 pub use values::{GridMapLayer, grid_map, occupancy};
 
 use crate::error::{Error, Result};

@@ -1,5 +1,6 @@
 //! Layers as pictures, north up: for looking, not for reading.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use e2bki_store::heat;
@@ -15,9 +16,17 @@ use crate::plan::Way;
 const BACKGROUND: [u8; 3] = [24, 26, 30];
 /// Longest side of a picture, pixels, up to which cells are enlarged.
 const LONGEST: usize = 1200;
+/// What is drawn around a way, metres.
+const AROUND_M: f64 = 8.0;
 
 /// A layer as a picture: colours from the 2nd to the 98th percentile, or from 0 to 1 for what is a probability or a cost.
 pub fn picture(layers: &Layers, name: &str, colors: &[[u8; 3]]) -> Result<RgbImage> {
+    let [width, height] = layers.grid().size;
+    picture_of(layers, name, colors, [0..width, 0..height])
+}
+
+/// The same of some columns and rows.
+fn picture_of(layers: &Layers, name: &str, colors: &[[u8; 3]], part: [Range<usize>; 2]) -> Result<RgbImage> {
     let Some(values) = layers.layer(name) else {
         let known: Vec<&str> = LAYERS.iter().map(|(known, ..)| *known).collect();
         return Err(Error::Refused(format!("unknown layer `{name}`; known: {}", known.join(", "))));
@@ -36,24 +45,31 @@ pub fn picture(layers: &Layers, name: &str, colors: &[[u8; 3]]) -> Result<RgbIma
             _ => heat(f64::from((value - low) / (high - low).max(1e-6))),
         }
     };
-    Ok(draw(layers, color))
-}
-
-fn draw(layers: &Layers, color: impl Fn(usize) -> [u8; 3]) -> RgbImage {
-    let [width, height] = layers.grid().size;
-    let scale = (LONGEST / width.max(height)).clamp(1, 8);
-    RgbImage::from_fn((width * scale) as u32, (height * scale) as u32, |x, y| {
-        let (column, row) = (x as usize / scale, height - 1 - y as usize / scale);
+    let ([columns, rows], width) = (part, layers.grid().size[0]);
+    let scale = (LONGEST / columns.len().max(rows.len()).max(1)).clamp(1, 8);
+    Ok(RgbImage::from_fn((columns.len() * scale) as u32, (rows.len() * scale) as u32, |x, y| {
+        let (column, row) = (columns.start + x as usize / scale, rows.end - 1 - y as usize / scale);
         Rgb(color(row * width + column))
-    })
+    }))
 }
 
-/// A picture with a way on it: white, and red where it is most likely to meet an obstacle; the robot at both ends.
-pub fn with_way(layers: &Layers, mut image: RgbImage, way: &Way) -> RgbImage {
+/// What costs and risks are like around a way, with the way on it: white, and red where it is most likely to meet an obstacle; the
+/// robot at both ends.
+pub fn picture_of_way(layers: &Layers, way: &Way) -> Result<RgbImage> {
     let grid = layers.grid();
-    let scale = f64::from(image.width()) / grid.size[0] as f64;
-    let corner = grid.corner();
-    let top = corner[1] + grid.size[1] as f64 * grid.resolution;
+    let ends = |axis: usize| {
+        let along = way.steps.iter().map(|step| step.at[axis]);
+        along.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)])
+    };
+    let part = [0, 1].map(|axis| {
+        let [low, high] = ends(axis);
+        grid.between(axis, low - AROUND_M, high + AROUND_M)
+    });
+    let mut image = picture_of(layers, "risk_cost", &[], part.clone())?;
+    let scale = f64::from(image.width()) / part[0].len().max(1) as f64;
+    let whole = grid.corner();
+    let corner = [0, 1].map(|axis| whole[axis] + part[axis].start as f64 * grid.resolution);
+    let top = whole[1] + part[1].end as f64 * grid.resolution;
     let pixels_per_m = scale / grid.resolution;
     let robot = &layers.settings().robot;
     let mut dot = |at: [f64; 2], radius: f64, color: [u8; 3]| {
@@ -85,7 +101,7 @@ pub fn with_way(layers: &Layers, mut image: RgbImage, way: &Way) -> RgbImage {
             dot(std::array::from_fn(|i| pair[0].at[i] * (1.0 - t) + pair[1].at[i] * t), 1.6, color);
         }
     }
-    image
+    Ok(image)
 }
 
 /// Writes NAME-LAYER.png for each layer named.

@@ -1,10 +1,10 @@
-//! What of the layers is out of date with a map.
+//! What of the layers is out of date with a map, and what is done about it.
 
 use e2bki::{Changes, Mapper};
 use rayon::prelude::*;
 
 use super::marks::Marks;
-use super::{Asked, Effort, Free, Layers, NOWHERE, Refreshed, Views};
+use super::{Area, Asked, Layers, Refreshed};
 use crate::error::Result;
 use crate::surfel::{self, Surfel, Through};
 
@@ -12,47 +12,66 @@ impl Layers {
     /// Brings the layers up to date with a map: only what changed since the last time is computed anew, with the same
     /// result as computing everything.
     pub fn refresh(&mut self, map: &Mapper) -> Result<Refreshed> {
-        self.refresh_some(map, &Effort::ALL)
+        self.refresh_within(map, &Area::Everywhere)
     }
 
-    /// The same in bounded time: ground, obstacles and classes are brought up to date as far as the effort goes. What waits is
-    /// said ([`Refreshed::waiting`], [`Self::is_waiting`]), and [`Self::refresh`] leaves nothing waiting.
-    pub fn refresh_some(&mut self, map: &Mapper, effort: &Effort) -> Result<Refreshed> {
+    /// Brings the layers of an area up to date with a map: those that somebody is about to read. Elsewhere it is only noted what
+    /// changed, to be computed when an area there is asked for. What waits is said ([`Refreshed::waiting`], [`Self::is_waiting`]).
+    pub fn refresh_within(&mut self, map: &Mapper, area: &Area) -> Result<Refreshed> {
         surfel::check(map.classes(), &self.settings.costs)?;
+        // By a thread of the pool from the beginning: there are many short loops, and none of them has to be handed over to it.
+        rayon::scope(|_| self.follow(map, area))
+    }
+
+    fn follow(&mut self, map: &Mapper, area: &Area) -> Result<Refreshed> {
         let since = self.moment.as_ref().filter(|moment| map.has_been_at(moment));
         let changes = since.map(|moment| map.changes_since(moment.number())).filter(|changes| !changes.everything);
         let (through, height) = (Through::of(map), self.settings.robot.height);
         let free = |at: [f64; 3]| through.is_known().then(|| through.is_free([at[0], at[1], at[2] + 0.5 * height]));
         let asked = Asked { query: &|places| Ok(map.query(places)), calibrated: true, free: &free };
-        let refreshed = match changes {
+        let everything = changes.is_none();
+        let (cells, count) = match changes {
             None => {
-                self.tiles.put_all(&surfel::of_map(map, &self.settings));
+                self.tiles.put_all(&surfel::of_map(map, &self.settings, &self.grid, &self.tiles));
                 self.compute_all(&asked)?
             }
             Some(changes) => {
-                let (touched, views) = (self.take_surfaces(map, &changes, effort), self.views_of(&changes));
-                self.compute(&touched, &views, &asked, effort)?
+                self.note(&changes);
+                let touched = self.take_surfaces(map, area);
+                self.compute(&touched, &asked, area)?
             }
         };
-        // What beams passed through is announced only where something is: the state of all others is looked at.
-        if through.is_known() && !refreshed.everything {
-            self.look_through(&free);
+        let moved_on = self.moment.as_ref().is_none_or(|moment| moment.number() != map.change_number());
+        if everything || map.free_space().is_some() || self.begin.is_some() {
+            self.look(map, &asked, if everything { &Area::Everywhere } else { area }, everything || moved_on);
         }
-        self.look_back(map);
         self.moment = Some(map.moment());
-        Ok(refreshed)
+        let (waiting, oldest) = self.late.finish(&self.tiles);
+        Ok(Refreshed { cells, asked: count, waiting, oldest, everything })
     }
 
-    /// Takes over the surfaces of changed cubic metres, as far as the effort goes; returns the cells that these cover or covered,
+    /// Notes what changed, by tile.
+    fn note(&mut self, changes: &Changes) {
+        for block in changes.primitive_blocks() {
+            if let Some(tile) = self.tiles.of_block(block) {
+                self.late.add_block(tile, block);
+            }
+        }
+        for (low, high) in changes.blocks.iter().filter_map(|change| change.views) {
+            let late = &mut self.late;
+            self.tiles.between(low, high, |tile| late.add_view(tile, low[2] as f32, high[2] as f32 + 1.0));
+        }
+    }
+
+    /// Takes over the surfaces of changed cubic metres as far as an area feels them; returns the cells that these cover or covered,
     /// of those that are others than before.
-    fn take_surfaces(&mut self, map: &Mapper, changes: &Changes, effort: &Effort) -> Marks {
-        self.stale.begin(changes.primitive_blocks().filter_map(|block| Some((block, self.tiles.of_block(block)?))));
-        let blocks = self.stale.take(&self.tiles, effort);
+    fn take_surfaces(&mut self, map: &Mapper, area: &Area) -> Marks {
+        let blocks = self.late.take_blocks(&self.tiles, area);
         let of_block = |(block, tile): &([i32; 3], usize)| {
-            let there = surfel::of_block(map, *block, &self.settings);
+            let there = surfel::of_block(map, *block, &self.settings, &self.grid);
             let before = self.tiles.surfels_of(*tile, *block);
             let mut covered = Vec::new();
-            let mut cover = |surfel: &Surfel| covered.push(surfel.covered(&self.grid));
+            let mut cover = |surfel: &Surfel| covered.push(surfel.covered());
             if there.len() == before.len() {
                 let differ = there.iter().zip(before).filter(|(a, b)| a != b);
                 differ.for_each(|(a, b)| (cover(a), cover(b)).1);
@@ -62,54 +81,43 @@ impl Layers {
             (there, covered)
         };
         let found: Vec<_> = blocks.par_iter().with_min_len(32).map(of_block).collect();
-        let mut touched = Marks::none(&self.grid);
-        for ((block, tile), (surfels, covered)) in blocks.into_iter().zip(found) {
-            if !covered.is_empty() {
-                covered.into_iter().for_each(|[columns, rows]| touched.add_range(columns, rows));
-                self.tiles.put(tile, block, &surfels);
-            }
+        let mut touched = Marks::none(&self.grid, 0..0);
+        for ((block, tile), (surfels, covered)) in
+            blocks.iter().zip(&found).filter(|(_, (_, covered))| !covered.is_empty())
+        {
+            covered.iter().for_each(|[columns, rows]| touched.add_range(columns.clone(), rows.clone()));
+            self.tiles.put(*tile, *block, surfels);
         }
         touched
     }
 
-    /// Between which heights beliefs can differ in every tile.
-    fn views_of(&self, changes: &Changes) -> Views {
-        let mut views = vec![NOWHERE; self.tiles.len()];
-        for (low, high) in changes.blocks.iter().filter_map(|change| change.views) {
-            self.tiles.between(low, high, |tile| {
-                let [from, to] = &mut views[tile];
-                (*from, *to) = (from.min(low[2] as f32), to.max(high[2] as f32 + 1.0));
-            });
+    /// When the ground of an area was last seen, and the state of its cells that have no sample of their own, by what was seen
+    /// through: a frame dates and passes through more than it changes, so that all are looked at.
+    fn look(&mut self, map: &Mapper, asked: &Asked<'_>, area: &Area, moved_on: bool) {
+        if moved_on {
+            self.late.close_eyes();
+            self.begin = map.free_space().and_then(|counters| counters.span()).map(|span| span.first);
         }
-        views
-    }
-
-    /// When the ground of every cell was last seen. A frame dates more than it changes, so that all are looked at.
-    fn look_back(&mut self, map: &Mapper) {
-        let counters = map.free_space();
-        let begin = counters.and_then(|counters| counters.span()).map(|span| span.first);
-        let (Some(counters), Some(first)) = (counters, begin) else {
-            if self.begin.take().is_some() {
-                self.cells.iter_mut().for_each(|cell| cell.last_seen = f32::NAN);
-            }
+        let Some(counters) = map.free_space() else {
+            self.cells.iter_mut().for_each(|cell| cell.last_seen = f32::NAN);
+            self.late.take_unseen(&self.tiles, &Area::Everywhere);
             return;
         };
-        self.begin = begin;
-        let grid = self.grid;
-        self.cells.par_iter_mut().enumerate().with_min_len(4096).for_each(|(index, cell)| {
-            let [x, y] = grid.center(index);
-            let seen = counters.seen([x, y, f64::from(cell.height)]);
-            cell.last_seen = seen.map_or(f32::NAN, |seen| (seen.last - first) as f32);
-        });
-    }
-
-    /// The state of cells that have no sample of their own, by what was seen through.
-    fn look_through(&mut self, free: Free<'_>) {
-        let (grid, ground) = (self.grid, &self.ground);
-        self.cells.par_iter_mut().enumerate().with_min_len(4096).for_each(|(index, cell)| {
-            if cell.height.is_finite() && !ground[index].is_finite() {
-                let [x, y] = grid.center(index);
-                cell.state = cell.state_if(free([x, y, f64::from(cell.height)]).unwrap_or(cell.slope.is_finite()));
+        let unseen = self.late.take_unseen(&self.tiles, area);
+        let (grid, tiles, ground, begin) = (&self.grid, &self.tiles, &self.ground, self.begin);
+        let bands = tiles.bands(grid, 1, &mut self.cells).into_par_iter().enumerate();
+        bands.for_each(|(band, cells)| {
+            let (width, first) = (tiles.size()[0], tiles.rows_of(band).start * grid.size[0]);
+            for tile in (band * width..(band + 1) * width).filter(|tile| unseen[*tile]) {
+                for (index, [x, y]) in tiles.cells(tile).places(grid) {
+                    let cell = &mut cells[index - first];
+                    let at = [x, y, f64::from(cell.height)];
+                    let seen = begin.and_then(|begin| Some((counters.seen(at)?, begin)));
+                    cell.last_seen = seen.map_or(f32::NAN, |(seen, begin)| (seen.last - begin) as f32);
+                    if cell.height.is_finite() && !ground[index].is_finite() {
+                        cell.state = cell.state_if((asked.free)(at).unwrap_or(cell.slope.is_finite()));
+                    }
+                }
             }
         });
     }

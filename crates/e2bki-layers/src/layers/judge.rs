@@ -3,97 +3,120 @@
 use e2bki::Beliefs;
 use rayon::prelude::*;
 
-use super::marks::{Marks, ROWS};
-use super::{Asked, Effort, Layers, Refreshed, Views};
+use super::marks::{Marks, ROWS, rows_of};
+use super::{Area, Asked, Layers};
 use crate::cell::Cell;
 use crate::error::Result;
 use crate::traverse::{Geometry, tempered, traversability};
 
+/// Cells that are asked about at a time: every answer has a number for each class.
+const AT_ONCE: usize = 1 << 18;
+
 impl Layers {
-    /// Asks for classes of cells whose height is another than before or where beliefs can differ, as far as the effort goes, and
-    /// judges these and all whose plane changed or in which other things stand.
+    /// Asks for classes in an area, of cells whose height is another than before or where beliefs can differ, and judges these and
+    /// all whose plane changed or in which other things stand. Returns how many were judged, and asked about.
     pub(super) fn judge(
         &mut self,
         raised: &Marks,
         mut changed: Marks,
-        views: &Views,
         asked: &Asked<'_>,
-        effort: &Effort,
-    ) -> Result<Refreshed> {
-        self.waiting.begin();
-        let bare = self.note_waiting(raised, &changed, views);
-        let taken = self.waiting.take(&self.grid, effort);
-        // A bounded number at a time: every answer has a number for each class.
-        for part in taken.chunks(1 << 18) {
-            let places: Vec<[f64; 3]> = part.iter().map(|cell| self.place(*cell)).collect();
-            self.believe(part, &(asked.query)(&places)?, asked.calibrated, &mut changed);
+        area: &Area,
+    ) -> Result<(usize, usize)> {
+        let bare = self.note_raised(raised, &changed);
+        let taken = self.late.take_cells(&self.tiles, area, &self.heights);
+        let (mut band, mut count) = (0, 0);
+        while band < taken.len() {
+            let (first, mut places) = (band, Vec::new());
+            while band < taken.len() && (places.is_empty() || places.len() + taken[band].len() <= AT_ONCE) {
+                places.extend(taken[band].iter().map(|cell| self.place(*cell)));
+                band += 1;
+            }
+            if !places.is_empty() {
+                count += places.len();
+                self.believe(first, &taken[first..band], &(asked.query)(&places)?, asked.calibrated, &mut changed);
+            }
         }
-        let cells = bare + self.cost(&changed, asked);
-        let (waiting, oldest) = self.left();
-        Ok(Refreshed { cells, asked: taken.len(), waiting, oldest, everything: false })
+        Ok((bare + self.cost(&changed, asked), count))
     }
 
-    /// How many cells wait, for their class or for the surfaces around them, and for how many refreshes the first of them have.
-    fn left(&mut self) -> (usize, u32) {
-        let (classes, oldest) = self.waiting.left();
-        let felt = self.stale.felt(&self.tiles);
-        let tiles = felt.iter().enumerate().filter(|(_, felt)| **felt).map(|(tile, _)| self.tiles.cells(tile));
-        let more: usize = tiles.map(|patch| patch.iter().filter(|cell| !self.waiting.has(*cell)).count()).sum();
-        (classes + more, oldest.max(self.stale.oldest()))
-    }
-
-    /// Has cells wait to be asked about; clears those that have lost their ground, and returns how many.
-    fn note_waiting(&mut self, raised: &Marks, changed: &Marks, views: &Views) -> usize {
-        let mut bare = 0;
-        for (tile, [low, high]) in views.iter().enumerate() {
-            for cell in self.tiles.cells(tile).iter() {
-                let height = self.heights[cell];
-                if height.is_finite() {
-                    if raised.has(cell) || (height >= *low && height <= *high) {
-                        self.waiting.add(cell);
+    /// Notes which cells have another height than before; clears those that have lost their ground, and returns how many.
+    fn note_raised(&mut self, raised: &Marks, changed: &Marks) -> usize {
+        let (tiles, grid, heights, classes) = (&self.tiles, &self.grid, &self.heights, self.classes);
+        let (late, rises) = self.late.raised_mut();
+        let bands = tiles.bands(grid, 1, &mut self.cells).into_par_iter();
+        let bands = bands.zip(tiles.bands(grid, classes, &mut self.probability).into_par_iter());
+        let bands = bands.zip(tiles.bands(grid, 1, late)).zip(rises.par_chunks_mut(tiles.size()[0])).enumerate();
+        let of_band = |(band, (((cells, probability), late), rises)): (
+            usize,
+            (((&mut [Cell], &mut [f32]), &mut [bool]), &mut [bool]),
+        )| {
+            let (rows, mut bare) = (tiles.rows_of(band), 0);
+            if !raised.may_meet(&rows) && !changed.may_meet(&rows) {
+                return 0;
+            }
+            let first = rows.start * grid.size[0];
+            for row in rows {
+                let start = row * grid.size[0];
+                let marks = raised.row(row).iter().zip(changed.row(row)).enumerate();
+                for (column, (raised, _)) in marks.filter(|(_, (raised, changed))| **raised || **changed) {
+                    let at = start + column - first;
+                    if !heights[start + column].is_finite() {
+                        cells[at] = cells[at].without_ground();
+                        probability[at * classes..][..classes].fill(0.0);
+                        late[at] = false;
+                        bare += 1;
+                    } else if *raised {
+                        late[at] = true;
+                        rises[tiles.of_cell(column, row) % tiles.size()[0]] = true;
                     }
-                } else if raised.has(cell) || changed.has(cell) {
-                    self.cells[cell] = self.cells[cell].without_ground();
-                    self.probability[cell * self.classes..][..self.classes].fill(0.0);
-                    self.waiting.forget(cell);
-                    bare += 1;
                 }
             }
-        }
-        bare
+            bare
+        };
+        bands.map(of_band).sum()
     }
 
-    /// Takes over beliefs at the ground of cells in ascending order, and marks those that are others than before.
-    fn believe(&mut self, part: &[usize], beliefs: &Beliefs, calibrated: bool, changed: &mut Marks) {
-        let (width, classes) = (self.grid.size[0], self.classes);
-        let rows = self.cells.par_chunks_mut(width).zip(self.probability.par_chunks_mut(width * classes));
-        rows.zip(changed.rows_mut()).enumerate().with_min_len(ROWS).for_each(|(row, ((cells, rows), marks))| {
-            let at = |cell: usize| part.partition_point(|other| *other < cell);
-            let mut before = vec![0.0; classes];
-            for place in at(row * width)..at((row + 1) * width) {
-                let column = part[place] - row * width;
-                let probability = &mut rows[column * classes..][..classes];
-                before.copy_from_slice(probability);
-                let class = cells[column].class;
-                cells[column].believe(beliefs, place, probability, calibrated);
-                // Costs depend on nothing else.
-                marks[column] |= cells[column].class != class || before != probability;
-            }
-        });
+    /// Takes over beliefs at the ground of cells, by rows of tiles from one on, and marks those that are others than before.
+    fn believe(&mut self, first: usize, part: &[Vec<usize>], beliefs: &Beliefs, calibrated: bool, changed: &mut Marks) {
+        let (tiles, grid, classes) = (&self.tiles, &self.grid, self.classes);
+        let rows = tiles.rows_of(first).start..tiles.rows_of(first + part.len() - 1).end;
+        changed.widen(&rows);
+        let before = |band: usize| part[..band].iter().map(Vec::len).sum::<usize>();
+        let answers: Vec<usize> = (0..part.len()).map(before).collect();
+        let bands = tiles.bands(grid, 1, &mut self.cells).into_par_iter();
+        let bands = bands.zip(tiles.bands(grid, classes, &mut self.probability).into_par_iter());
+        let bands = bands.zip(tiles.bands(grid, 1, changed.cells_mut()));
+        bands.skip(first).zip(part).zip(answers).enumerate().for_each(
+            |(band, ((((cells, probability), marks), part), answer))| {
+                let start = tiles.rows_of(first + band).start * grid.size[0];
+                let mut before = vec![0.0; classes];
+                for (place, cell) in part.iter().enumerate() {
+                    let at = cell - start;
+                    let probability = &mut probability[at * classes..][..classes];
+                    before.copy_from_slice(probability);
+                    let class = cells[at].class;
+                    cells[at].believe(beliefs, answer + place, probability, calibrated);
+                    // Costs depend on nothing else.
+                    marks[at] |= cells[at].class != class || before != probability;
+                }
+            },
+        );
     }
 
     /// What driving on the marked cells costs, as far as their ground is known; returns how many there are.
     fn cost(&mut self, changed: &Marks, asked: &Asked<'_>) -> usize {
         let (width, classes, grid) = (self.grid.size[0], self.classes, self.grid);
-        let (ground, settings) = (&self.ground, &self.settings);
-        let rows = self.cells.par_chunks_mut(width).zip(self.probability.par_chunks_mut(width * classes));
+        let (ground, settings, first) = (&self.ground, &self.settings, changed.rows().start);
+        let rows = rows_of(&mut self.cells, width, changed.rows());
+        let rows = rows.zip(rows_of(&mut self.probability, width * classes, changed.rows()));
         let of_row = |(row, (cells, rows)): (usize, (&mut [Cell], &mut [f32]))| {
-            let mut count = 0;
-            for (column, known) in cells.iter_mut().enumerate() {
-                let index = row * width + column;
-                if !changed.has(index) || !known.height.is_finite() {
+            let (row, mut count) = (first + row, 0);
+            let marks = changed.row(row);
+            for (column, known) in cells.iter_mut().enumerate().filter(|(column, _)| marks[*column]) {
+                if !known.height.is_finite() {
                     continue;
                 }
+                let index = row * width + column;
                 count += 1;
                 let probability = &mut rows[column * classes..][..classes];
                 // Nobody has been asked yet.
@@ -110,7 +133,7 @@ impl Layers {
                 let found = traversability(&geometry, probability, &settings.costs, &settings.robot);
                 (known.lethal, known.cost) = (found.lethal as f32, found.cost as f32);
                 (known.cost_std, known.risk_cost) = (found.cost_std as f32, found.risk_cost as f32);
-                let [x, y] = grid.center(index);
+                let [x, y] = grid.center_at([column, row]);
                 let through = || (asked.free)([x, y, f64::from(known.height)]).unwrap_or(known.slope.is_finite());
                 let seen = ground[index].is_finite() || through();
                 known.state = known.state_if(seen);

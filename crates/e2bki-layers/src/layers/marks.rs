@@ -14,30 +14,60 @@ pub(super) const ROWS: usize = 4;
 pub(super) struct Marks {
     cells: Vec<bool>,
     width: usize,
+    /// Rows outside of which none is marked.
+    rows: Range<usize>,
     /// Whether it was made with all cells marked.
     pub(super) everything: bool,
 }
 
 impl Marks {
-    pub(super) fn none(grid: &Grid) -> Self {
-        Self { cells: vec![false; grid.len()], width: grid.size[0], everything: false }
+    /// None is marked, and none will be outside of these rows but by [`Self::add`] and [`Self::add_range`].
+    pub(super) fn none(grid: &Grid, rows: Range<usize>) -> Self {
+        Self { cells: vec![false; grid.len()], width: grid.size[0], rows, everything: false }
     }
 
     pub(super) fn all(grid: &Grid) -> Self {
-        Self { cells: vec![true; grid.len()], width: grid.size[0], everything: true }
+        Self { cells: vec![true; grid.len()], width: grid.size[0], rows: 0..grid.size[1], everything: true }
     }
 
     pub(super) fn has(&self, cell: usize) -> bool {
         self.cells[cell]
     }
 
+    /// The marks of a row.
+    pub(super) fn row(&self, row: usize) -> &[bool] {
+        &self.cells[row * self.width..][..self.width]
+    }
+
+    /// Rows outside of which none is marked.
+    pub(super) fn rows(&self) -> Range<usize> {
+        self.rows.clone()
+    }
+
+    /// Whether one of these rows may have marks.
+    pub(super) fn may_meet(&self, rows: &Range<usize>) -> bool {
+        self.rows.start < rows.end && rows.start < self.rows.end
+    }
+
+    /// Rows between which some may be marked, too.
+    pub(super) fn widen(&mut self, rows: &Range<usize>) {
+        if self.rows.is_empty() {
+            self.rows = rows.clone();
+        } else if !rows.is_empty() {
+            self.rows = self.rows.start.min(rows.start)..self.rows.end.max(rows.end);
+        }
+    }
+
     /// Marks a cell.
     pub(super) fn add(&mut self, cell: usize) {
+        let row = cell / self.width;
+        self.widen(&(row..row + 1));
         self.cells[cell] = true;
     }
 
     /// Marks a rectangle of cells.
     pub(super) fn add_range(&mut self, columns: Range<usize>, rows: Range<usize>) {
+        self.widen(&rows);
         for row in rows {
             self.cells[row * self.width + columns.start..row * self.width + columns.end].fill(true);
         }
@@ -47,42 +77,25 @@ impl Marks {
         &mut self.cells
     }
 
-    /// The cells by rows, to be marked by several threads.
+    /// The cells of [`Self::rows`] by row, to be marked by several threads.
     pub(super) fn rows_mut(&mut self) -> impl IndexedParallelIterator<Item = &mut [bool]> {
-        self.cells.par_chunks_mut(self.width)
-    }
-
-    /// Computes the values of the marked cells; marks those that are others than before.
-    pub(super) fn update<T: Send>(
-        &self,
-        values: &mut [T],
-        anew: impl Fn(usize) -> T + Sync,
-        same: impl Fn(&T, &T) -> bool + Sync,
-    ) -> Self {
-        let mut changed = Self { cells: vec![false; self.cells.len()], width: self.width, everything: false };
-        let rows = values.par_chunks_mut(self.width).zip(changed.rows_mut()).enumerate();
-        rows.with_min_len(ROWS).for_each(|(row, (values, changed))| {
-            let first = row * self.width;
-            for (column, value) in values.iter_mut().enumerate().filter(|(column, _)| self.cells[first + column]) {
-                let new = anew(first + column);
-                changed[column] = !same(value, &new);
-                *value = new;
-            }
-        });
-        changed
+        rows_of(&mut self.cells, self.width, self.rows.clone())
     }
 
     /// All cells at most so many columns and rows away from marked ones.
     pub(super) fn grown(&self, [across, up]: [usize; 2]) -> Self {
-        let mut grown = self.clone();
-        if self.everything {
-            return grown;
+        if self.everything || self.rows.is_empty() {
+            return self.clone();
         }
         let (width, height) = (self.width, self.cells.len() / self.width);
+        let rows = self.rows.start.saturating_sub(up)..(self.rows.end + up).min(height);
+        let first = rows.start;
+        let mut grown = Self { cells: vec![false; self.cells.len()], width, rows, everything: false };
         grown.rows_mut().enumerate().with_min_len(ROWS).for_each(|(row, marks)| {
+            let row = first + row;
             let mut tall = vec![false; width];
-            for other in row.saturating_sub(up)..(row + up + 1).min(height) {
-                tall.iter_mut().zip(&self.cells[other * width..]).for_each(|(mark, other)| *mark |= other);
+            for other in row.saturating_sub(up).max(self.rows.start)..(row + up + 1).min(self.rows.end) {
+                tall.iter_mut().zip(self.row(other)).for_each(|(mark, other)| *mark |= other);
             }
             marks.copy_from_slice(&tall);
             for shift in 1..(across + 1).min(width) {
@@ -96,8 +109,19 @@ impl Marks {
     /// Marks what another has marked as well.
     pub(super) fn join(&mut self, other: &Self) {
         self.everything |= other.everything;
-        self.cells.iter_mut().zip(&other.cells).for_each(|(mark, other)| *mark |= other);
+        self.widen(&other.rows);
+        let part = other.rows.start * self.width..other.rows.end * self.width;
+        self.cells[part.clone()].iter_mut().zip(&other.cells[part]).for_each(|(mark, other)| *mark |= other);
     }
+}
+
+/// Some rows of values, to be changed by several threads.
+pub(super) fn rows_of<T: Send>(
+    values: &mut [T],
+    width: usize,
+    rows: Range<usize>,
+) -> impl IndexedParallelIterator<Item = &mut [T]> {
+    values[rows.start * width..rows.end * width].par_chunks_mut(width)
 }
 
 #[cfg(test)]
@@ -108,7 +132,7 @@ mod tests {
     fn growing_reaches_a_rectangle_around_every_cell_and_nothing_else() {
         let grid = Grid::covering([-3.3, 1.9], [7.0, 5.0], 0.3).unwrap();
         let [width, height] = grid.size;
-        let mut marks = Marks::none(&grid);
+        let mut marks = Marks::none(&grid, 0..0);
         let seeds = [0, 5 * width + 7, 9 * width - 1, grid.len() - 1];
         seeds.iter().for_each(|cell| marks.add(*cell));
         let grown = marks.grown([2, 1]);
@@ -119,16 +143,5 @@ mod tests {
         }
         marks.join(&Marks::all(&grid));
         assert!(marks.everything && marks.has(1));
-    }
-
-    #[test]
-    fn only_marked_cells_are_computed_and_only_others_than_before_are_told() {
-        let grid = Grid::covering([0.0, 0.0], [3.0, 2.0], 1.0).unwrap();
-        let mut marks = Marks::none(&grid);
-        marks.add_range(1..3, 0..2);
-        let mut values = vec![0, 1, 7, 0, 4, 7];
-        let changed = marks.update(&mut values, |cell| cell, |a, b| a == b);
-        assert_eq!(values, [0, 1, 2, 0, 4, 5]);
-        assert_eq!((0..6).filter(|cell| changed.has(*cell)).collect::<Vec<_>>(), [2, 5]);
     }
 }

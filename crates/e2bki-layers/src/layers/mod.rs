@@ -2,16 +2,15 @@
 
 mod follow;
 mod judge;
+mod late;
 mod marks;
 mod settings;
-mod stale;
 mod standing;
 mod surface;
-mod waiting;
 
 use e2bki::{Beliefs, Mapper, Moment, SemanticMapper};
 
-pub use settings::{Effort, Refreshed, Settings};
+pub use settings::{Area, Refreshed, Settings};
 
 use crate::cell::Cell;
 use crate::error::Result;
@@ -19,9 +18,8 @@ use crate::grid::Grid;
 use crate::ground::{Floor, RowSums};
 use crate::surfel;
 use crate::tiles::Tiles;
+use late::Late;
 use marks::Marks;
-use stale::Stale;
-use waiting::Waiting;
 
 /// Layers of a grid: a [`Cell`] and the probabilities of the classes for every cell, rows from south to north.
 #[derive(Debug, Clone)]
@@ -41,10 +39,8 @@ pub struct Layers {
     /// Heights of the cells, once more: for steps, which look at the cells around.
     heights: Vec<f32>,
     rows: Vec<RowSums>,
-    /// Surfaces that are out of date.
-    stale: Stale,
-    /// Cells whose class may be out of date.
-    waiting: Waiting,
+    /// What is out of date with the map.
+    late: Late,
     /// The first second of the map.
     begin: Option<u32>,
     moment: Option<Moment>,
@@ -64,9 +60,8 @@ type Free<'a> = &'a (dyn Fn([f64; 3]) -> Option<bool> + Sync);
 /// Where beliefs can differ: the range of heights, by tile.
 type Views = Vec<[f32; 2]>;
 
-/// Nowhere, and everywhere.
+/// Nowhere.
 const NOWHERE: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
-const EVERYWHERE: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
 
 impl Layers {
     /// The layers of a map.
@@ -83,7 +78,7 @@ impl Layers {
         surfel::check(map.classes(), &settings.costs)?;
         surfel::check(method.classes(), &settings.costs)?;
         let mut layers = Self::empty(grid, settings, map.classes().len());
-        let surfels = surfel::as_believed(map, method, &layers.settings)?;
+        let surfels = surfel::as_believed(map, method, &layers.settings, &layers.grid, &layers.tiles)?;
         layers.tiles.put_all(&surfels);
         let asked = Asked { query: &|places| Ok(method.query(places)?), calibrated: false, free: &|_: [f64; 3]| None };
         layers.compute_all(&asked)?;
@@ -111,8 +106,7 @@ impl Layers {
             ground: vec![f32::NAN; grid.len()],
             heights: vec![f32::NAN; grid.len()],
             rows: vec![RowSums::default(); grid.len()],
-            stale: Stale::none(&tiles),
-            waiting: Waiting::none(&grid),
+            late: Late::none(&grid, &tiles),
             begin: None,
             moment: None,
             tiles,
@@ -120,25 +114,24 @@ impl Layers {
         }
     }
 
-    fn compute_all(&mut self, asked: &Asked<'_>) -> Result<Refreshed> {
-        self.stale = Stale::none(&self.tiles);
-        let views = vec![EVERYWHERE; self.tiles.len()];
-        let done = self.compute(&Marks::all(&self.grid), &views, asked, &Effort::ALL)?;
-        Ok(Refreshed { everything: true, ..done })
+    fn compute_all(&mut self, asked: &Asked<'_>) -> Result<(usize, usize)> {
+        self.late.clear();
+        (0..self.tiles.len()).for_each(|tile| self.late.add_view(tile, f32::NEG_INFINITY, f32::INFINITY));
+        self.compute(&Marks::all(&self.grid), asked, &Area::Everywhere)
     }
 
-    /// Computes everything that depends on cells whose surfaces changed, and on beliefs. Each step says which of its results
-    /// are others than before, and the next one starts from these alone.
-    fn compute(&mut self, touched: &Marks, views: &Views, asked: &Asked<'_>, effort: &Effort) -> Result<Refreshed> {
+    /// Computes everything that depends on cells whose surfaces changed, and on beliefs in an area. Each step says which of its
+    /// results are others than before, and the next one starts from these alone. Returns how many cells were judged, and asked about.
+    fn compute(&mut self, touched: &Marks, asked: &Asked<'_>, area: &Area) -> Result<(usize, usize)> {
         let (samples, floors) = self.find_samples(touched);
-        let (admitted, mut changed) = self.admit_ground(&samples, &floors);
+        let (admitted, mut changed) = self.admit_ground(samples, &floors);
         let (raised, tilted) = self.fit_ground(&admitted);
         changed.join(&tilted);
-        changed.join(&self.find_obstacles(touched, &floors, &admitted, &raised));
+        changed.join(&self.find_obstacles(touched, &floors, admitted, &raised));
         if touched.everything {
             changed = touched.clone();
         }
-        self.judge(&raised, changed, views, asked, effort)
+        self.judge(&raised, changed, asked, area)
     }
 
     /// The time of the map's first frame, whole seconds, from which [`Cell::last_seen`] counts; nothing in a map that does not know
@@ -152,10 +145,9 @@ impl Layers {
         self.moment.as_ref().map(Moment::number)
     }
 
-    /// Whether a cell may be as an earlier state of the map has it; see [`Effort`].
+    /// Whether a cell may be as an earlier state of the map has it, since nobody wanted to read it; see [`Self::refresh_within`].
     pub fn is_waiting(&self, cell: usize) -> bool {
-        let tile = self.tiles.of_cell(cell % self.grid.size[0], cell / self.grid.size[0]);
-        self.waiting.has(cell) || self.stale.is_felt(&self.tiles, tile)
+        self.late.has(self.tiles.of_cell(cell % self.grid.size[0], cell / self.grid.size[0]))
     }
 
     /// Where the cells are.

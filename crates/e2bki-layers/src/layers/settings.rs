@@ -1,4 +1,4 @@
-//! What layers are computed for, how much at a time, and what that took.
+//! What layers are computed for, where they are wanted, and what that took.
 
 use crate::costs::ClassCosts;
 use crate::robot::Robot;
@@ -21,21 +21,29 @@ impl Settings {
     }
 }
 
-/// How much of what changed a refresh brings up to date: ground, obstacles, classes and what follows from them. The rest is as an
-/// earlier state of the map has it, or unknown, until its turn comes.
+/// Where somebody is about to read the layers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Effort {
-    /// A place and a distance, metres: all cells within it are up to date.
-    pub near: Option<([f64; 2], f64)>,
-    /// Cells elsewhere whose ground and obstacles are, in squares of a metre, those that wait longest first.
-    pub surfaces: usize,
-    /// Cells elsewhere whose class is: first those that never were asked about, then those that wait longest.
-    pub elsewhere: usize,
+pub enum Area {
+    /// All of the grid.
+    Everywhere,
+    /// What is nearer to a place than so many metres.
+    Around([f64; 2], f64),
+    /// The rectangle between two corners, the lower one first.
+    Between([f64; 2], [f64; 2]),
 }
 
-impl Effort {
-    /// Everything is up to date.
-    pub const ALL: Self = Self { near: None, surfaces: usize::MAX, elsewhere: usize::MAX };
+impl Area {
+    /// Whether a square, by two corners, meets it if it may be moved by so many metres along each axis.
+    pub(super) fn is_near(&self, [low, high]: [[f64; 2]; 2], metres: f64) -> bool {
+        match self {
+            Self::Everywhere => true,
+            Self::Around(place, radius) => {
+                let off = [0, 1].map(|i| ((low[i] - place[i]).max(place[i] - high[i]) - metres).max(0.0));
+                off[0] * off[0] + off[1] * off[1] <= radius * radius * (1.0 + 1e-9)
+            }
+            Self::Between(first, last) => (0..2).all(|i| low[i] <= last[i] + metres && high[i] >= first[i] - metres),
+        }
+    }
 }
 
 /// What bringing layers up to date took.
@@ -45,7 +53,7 @@ pub struct Refreshed {
     pub cells: usize,
     /// Cells whose class was asked of the map.
     pub asked: usize,
-    /// Cells that wait: they may be out of date.
+    /// Cells that may be out of date, in squares of a metre or more.
     pub waiting: usize,
     /// Refreshes since when the one that waits longest does; 0 if none waits.
     pub oldest: u32,

@@ -3,20 +3,20 @@
 use rayon::prelude::*;
 
 use super::Layers;
-use super::marks::{Marks, ROWS};
+use super::marks::{Marks, ROWS, rows_of};
 use crate::cell::Cell;
 use crate::grid::Grid;
 use crate::obstacle::Standing;
 
 /// Steps between a cell's ground and that of the cells around it, with the plane taken out.
-fn step(grid: &Grid, ground: &[f32], heights: &[f32], cell: usize) -> f32 {
+fn step(grid: &Grid, ground: &[f32], heights: &[f32], [column, row]: [usize; 2]) -> f32 {
+    let (width, rows) = (grid.size[0], grid.size[1]);
+    let cell = row * width + column;
     let off = |cell: usize| ground[cell] - heights[cell];
     let own = off(cell);
     if own.is_nan() {
         return f32::NAN;
     }
-    let (width, rows) = (grid.size[0], grid.size[1]);
-    let (column, row) = (cell % width, cell / width);
     let mut highest = f32::NAN;
     for y in row.saturating_sub(1)..(row + 2).min(rows) {
         for x in column.saturating_sub(1)..(column + 2).min(width) {
@@ -36,10 +36,10 @@ impl Layers {
         &mut self,
         touched: &Marks,
         floors: &[usize],
-        admitted: &Marks,
+        admitted: Marks,
         raised: &Marks,
     ) -> Marks {
-        let mut steps = admitted.clone();
+        let mut steps = admitted;
         steps.join(raised);
         let mut changed = self.find_steps(&steps.grown([1, 1]));
         let mut stand = touched.clone();
@@ -56,12 +56,12 @@ impl Layers {
 
     fn find_steps(&mut self, marks: &Marks) -> Marks {
         let (grid, ground, heights) = (&self.grid, &self.ground, &self.heights);
-        let mut changed = Marks::none(grid);
-        let rows = self.cells.par_chunks_mut(grid.size[0]).zip(changed.rows_mut()).enumerate();
+        let (mut changed, first) = (Marks::none(grid, marks.rows()), marks.rows().start);
+        let rows = rows_of(&mut self.cells, grid.size[0], marks.rows()).zip(changed.rows_mut()).enumerate();
         rows.with_min_len(ROWS).for_each(|(row, (cells, changed))| {
-            let first = row * grid.size[0];
-            for (column, known) in cells.iter_mut().enumerate().filter(|(column, _)| marks.has(first + column)) {
-                let step = step(grid, ground, heights, first + column);
+            let marks = marks.row(first + row);
+            for (column, known) in cells.iter_mut().enumerate().filter(|(column, _)| marks[*column]) {
+                let step = step(grid, ground, heights, [column, first + row]);
                 changed[column] = step.to_bits() != known.step.to_bits();
                 known.step = step;
             }
@@ -71,9 +71,10 @@ impl Layers {
 
     fn find_standing(&mut self, stand: &Marks) -> Marks {
         let (grid, tiles, settings) = (&self.grid, &self.tiles, &self.settings);
-        let (floors, mut changed) = (&self.floors, Marks::none(grid));
-        let bands = tiles.bands(grid, &mut self.cells).into_par_iter().zip(tiles.bands(grid, changed.cells_mut()));
-        bands.enumerate().for_each(|(band, (cells, changed))| {
+        let (floors, mut changed) = (&self.floors, Marks::none(grid, stand.rows()));
+        let bands = tiles.bands(grid, 1, &mut self.cells).into_par_iter();
+        let bands = bands.zip(tiles.bands(grid, 1, changed.cells_mut())).enumerate();
+        bands.filter(|(band, _)| stand.may_meet(&tiles.rows_of(*band))).for_each(|(band, (cells, changed))| {
             let mut found = Vec::new();
             for tile in band * tiles.size()[0]..(band + 1) * tiles.size()[0] {
                 let patch = tiles.cells(tile);
@@ -86,7 +87,7 @@ impl Layers {
                 let first = patch.rows().start * grid.size[0];
                 found.clear();
                 found.resize(patch.len(), Standing::NOTHING);
-                for surfel in tiles.surfels_near(grid, tile).filter(|surfel| surfel.counts) {
+                for surfel in tiles.surfels_near(tile).filter(|surfel| surfel.counts) {
                     surfel.cover(grid, patch, |k, cell, height, half| {
                         let known = cells[cell - first].height;
                         let ground = f64::from(if known.is_finite() { known } else { floor });

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::Layers;
-use super::marks::{Marks, ROWS};
+use super::marks::{Marks, ROWS, rows_of};
 use crate::cell::Cell;
 use crate::ground::{self, Floor};
 
@@ -12,11 +12,15 @@ impl Layers {
     /// whose floor is.
     pub(super) fn find_samples(&mut self, marks: &Marks) -> (Marks, Vec<usize>) {
         let (tiles, grid) = (&self.tiles, &self.grid);
-        let mut changed = Marks::none(grid);
-        let bands = tiles.bands(grid, &mut self.sample).into_par_iter().zip(tiles.bands(grid, changed.cells_mut()));
+        let mut changed = Marks::none(grid, marks.rows());
+        let bands = tiles.bands(grid, 1, &mut self.sample).into_par_iter();
+        let bands = bands.zip(tiles.bands(grid, 1, changed.cells_mut()));
         let floors = self.floors.par_chunks_mut(tiles.size()[0]);
         let of_bands = bands.zip(floors).enumerate().map(|(band, ((sample, changed), floors))| {
             let (mut found, mut lowered) = (Vec::new(), Vec::new());
+            if !marks.may_meet(&tiles.rows_of(band)) {
+                return lowered;
+            }
             for (column, floor) in floors.iter_mut().enumerate() {
                 let tile = band * tiles.size()[0] + column;
                 let patch = tiles.cells(tile);
@@ -25,7 +29,7 @@ impl Layers {
                 }
                 found.clear();
                 found.resize(patch.len(), f32::NAN);
-                for surfel in tiles.surfels_near(grid, tile).filter(|surfel| surfel.lethal < 0.5) {
+                for surfel in tiles.surfels_near(tile).filter(|surfel| surfel.lethal < 0.5) {
                     surfel.cover(grid, patch, |k, _, height, _| found[k] = found[k].min(height as f32));
                 }
                 let (first, mut differs) = (patch.rows().start * grid.size[0], false);
@@ -38,8 +42,7 @@ impl Layers {
                     }
                 }
                 if differs {
-                    let known = patch.iter().map(|cell| (cell, sample[cell - first]));
-                    let lowest = Floor::of(known.map(|(cell, height)| (grid.center(cell), height)));
+                    let lowest = Floor::of(patch.places(grid).map(|(cell, at)| (at, sample[cell - first])));
                     if std::mem::replace(floor, lowest) != lowest {
                         lowered.push(tile);
                     }
@@ -53,43 +56,62 @@ impl Layers {
 
     /// Takes the samples that are ground, where samples or the floors around are others than before; returns the cells where
     /// that made a difference, and those that have ground now and did not, or the other way round.
-    pub(super) fn admit_ground(&mut self, samples: &Marks, floors: &[usize]) -> (Marks, Marks) {
-        let mut marks = samples.clone();
-        for patch in floors.iter().flat_map(|tile| self.tiles.around(*tile)).map(|tile| self.tiles.cells(tile)) {
+    pub(super) fn admit_ground(&mut self, mut marks: Marks, lowered: &[usize]) -> (Marks, Marks) {
+        let (tiles, grid, sample, floors) = (&self.tiles, &self.grid, &self.sample, &self.floors);
+        for patch in lowered.iter().flat_map(|tile| tiles.around(*tile)).map(|tile| tiles.cells(tile)) {
             marks.add_range(patch.columns(), patch.rows());
         }
-        let mut ground = std::mem::take(&mut self.ground);
-        let admitted = |cell: usize| {
-            let (at, height) = (self.grid.center(cell).map(|v| v as f32), self.sample[cell]);
-            let tile = self.tiles.of_cell(cell % self.grid.size[0], cell / self.grid.size[0]);
-            let mut around = self.tiles.around(tile).map(|other| &self.floors[other]);
-            if height.is_finite() && around.all(|floor| floor.admits(at, height)) { height } else { f32::NAN }
-        };
-        let before = ground.clone();
-        let changed = marks.update(&mut ground, admitted, |a, b| a.to_bits() == b.to_bits());
-        self.ground = ground;
-        let flipped = |cell: usize| changed.has(cell) && self.ground[cell].is_nan() != before[cell].is_nan();
-        let mut flips = Marks::none(&self.grid);
-        flips.cells_mut().iter_mut().enumerate().for_each(|(cell, mark)| *mark = flipped(cell));
+        let (mut changed, mut flips) = (Marks::none(grid, marks.rows()), Marks::none(grid, marks.rows()));
+        let bands = tiles.bands(grid, 1, &mut self.ground).into_par_iter();
+        let bands = bands.zip(tiles.bands(grid, 1, changed.cells_mut()).into_par_iter());
+        let bands = bands.zip(tiles.bands(grid, 1, flips.cells_mut())).enumerate();
+        bands.filter(|(band, _)| marks.may_meet(&tiles.rows_of(*band))).for_each(
+            |(band, ((ground, changed), flips))| {
+                let mut around = Vec::new();
+                for tile in band * tiles.size()[0]..(band + 1) * tiles.size()[0] {
+                    let patch = tiles.cells(tile);
+                    let first = patch.rows().start * grid.size[0];
+                    around.clear();
+                    for (cell, at) in patch.places(grid).filter(|(cell, _)| marks.has(*cell)) {
+                        if around.is_empty() {
+                            around.extend(tiles.around(tile).map(|other| floors[other]));
+                        }
+                        let (at, height) = (at.map(|v| v as f32), sample[cell]);
+                        let admitted = height.is_finite() && around.iter().all(|floor| floor.admits(at, height));
+                        let height = if admitted { height } else { f32::NAN };
+                        let before = std::mem::replace(&mut ground[cell - first], height);
+                        changed[cell - first] = before.to_bits() != height.to_bits();
+                        flips[cell - first] = before.is_nan() != height.is_nan();
+                    }
+                }
+            },
+        );
         (changed, flips)
     }
 
     /// Fits planes where ground within their window is another than before; returns the cells whose height is another than
     /// before, and those whose plane is.
     pub(super) fn fit_ground(&mut self, admitted: &Marks) -> (Marks, Marks) {
-        let (grid, half) = (self.grid, ground::half_window(&self.grid));
+        let (grid, half, width) = (self.grid, ground::half_window(&self.grid), self.grid.size[0]);
         let beside = admitted.grown([half, 0]);
-        let ground = &self.ground;
-        let rows = &mut self.rows;
-        beside.update(rows, |cell| ground::row_sums(&grid, ground, cell, half), |_, _| false);
+        let (ground, first) = (&self.ground, beside.rows().start);
+        let sums = rows_of(&mut self.rows, width, beside.rows()).enumerate().with_min_len(ROWS);
+        sums.for_each(|(row, sums)| {
+            let (marks, ground) = (beside.row(first + row), &ground[(first + row) * width..][..width]);
+            for (column, sums) in sums.iter_mut().enumerate().filter(|(column, _)| marks[*column]) {
+                *sums = ground::row_sums(ground, column, half);
+            }
+        });
         let around = beside.grown([0, half]);
-        let (rows, mut raised, mut tilted) = (&self.rows, Marks::none(&grid), Marks::none(&grid));
-        let width = grid.size[0];
-        let known = self.cells.par_chunks_mut(width).zip(self.heights.par_chunks_mut(width));
+        let (mut raised, mut tilted) = (Marks::none(&grid, around.rows()), Marks::none(&grid, around.rows()));
+        let (rows, first) = (&self.rows, around.rows().start);
+        let known = rows_of(&mut self.cells, width, around.rows());
+        let known = known.zip(rows_of(&mut self.heights, width, around.rows()));
         let all = known.zip(raised.rows_mut().zip(tilted.rows_mut())).enumerate().with_min_len(ROWS);
         all.for_each(|(row, ((cells, heights), (raised, tilted)))| {
-            for (column, known) in cells.iter_mut().enumerate().filter(|(column, _)| around.has(row * width + column)) {
-                let fitted = Cell::of_ground(ground::fit(&grid, rows, row * width + column, half));
+            let marks = around.row(first + row);
+            for (column, known) in cells.iter_mut().enumerate().filter(|(column, _)| marks[*column]) {
+                let fitted = Cell::of_ground(ground::fit(&grid, rows, [column, first + row], half));
                 raised[column] = known.height.to_bits() != fitted.height.to_bits();
                 (known.height, heights[column]) = (fitted.height, fitted.height);
                 let plane = |c: &Cell| [c.height_std, c.slope, c.slope_std, c.roughness].map(f32::to_bits);

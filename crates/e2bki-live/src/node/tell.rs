@@ -131,9 +131,8 @@ impl Node<'_> {
         }
         let (begun, place) = (Instant::now(), [at.place[0], at.place[1]]);
         planning.told = Some(begun);
-        match planning.refresh(map.mapper(), window, place, all) {
-            // Classes that wait are told when they have been asked for.
-            Ok(done) => planning.pending = done.waiting > 0,
+        match planning.refresh(map.mapper(), window) {
+            Ok(_) => planning.pending = false,
             Err(error) => {
                 self.account.no_layers = Some(error.to_string());
                 return;

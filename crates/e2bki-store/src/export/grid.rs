@@ -95,18 +95,22 @@ pub(super) fn write(map: &Mapper, resolution: f64, options: &ExportOptions, path
             }
         }
     }
-    written(path, |out| {
+    // Whichever of the two was named: the other one is beside it.
+    let (image, beside) = match path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml") {
+        true => (path.with_extension("pgm"), path.to_path_buf()),
+        false => (path.to_path_buf(), path.with_extension("yaml")),
+    };
+    written(&image, |out| {
         write!(out, "P5\n{} {}\n255\n", raster.width, raster.height)?;
         out.write_all(&pixels)
     })?;
     let [x, y] = raster.corner();
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = image.file_name().unwrap_or_default().to_string_lossy();
     let mode = if three_valued { "trinary" } else { "raw" };
     let yaml = format!(
         "image: {name}\nmode: {mode}\nresolution: {resolution}\norigin: [{x}, {y}, 0]\nnegate: 0\n\
          occupied_thresh: 0.65\nfree_thresh: 0.196\n"
     );
-    let beside = path.with_extension("yaml");
     written(&beside, |out| out.write_all(yaml.as_bytes()))?;
-    Ok(vec![path.to_path_buf(), beside])
+    Ok(vec![image, beside])
 }

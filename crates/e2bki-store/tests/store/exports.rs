@@ -147,4 +147,10 @@ fn a_grid_tells_free_occupied_and_unknown_apart_and_lies_where_the_cells_are() {
     assert!(yaml.contains("mode: raw"));
     assert!([0, 30, 100, 255].iter().all(|value| pixels.contains(value)));
     assert!(pixels.iter().filter(|pixel| **pixel != 255).count() < seen);
+    // Named by its YAML: the picture is beside it, and not overwritten.
+    let named = folder.path().join("named.yaml");
+    let files = export(&map, Format::Grid, &named, &options).unwrap();
+    assert_eq!(files, [folder.path().join("named.pgm"), named.clone()]);
+    assert!(std::fs::read(&files[0]).unwrap().ends_with(&pixels));
+    assert!(std::fs::read_to_string(&named).unwrap().contains("image: named.pgm\n"));
 }

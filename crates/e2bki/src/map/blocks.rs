@@ -91,6 +91,11 @@ impl Blocks {
         self.blocks.get(&key)
     }
 
+    /// All blocks, in no order; some may be empty.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = BlockKey> {
+        self.blocks.keys().copied()
+    }
+
     /// Number of blocks.
     pub(crate) fn len(&self) -> usize {
         self.blocks.len()

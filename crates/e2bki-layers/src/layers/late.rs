@@ -1,0 +1,220 @@
+//! What of every tile is out of date with the map, until somebody wants to know.
+
+use super::{Area, NOWHERE, Views};
+use crate::grid::Grid;
+use crate::ground::half_window;
+use crate::tiles::Tiles;
+
+/// What waits to be computed, by tile.
+#[derive(Debug, Clone)]
+pub(super) struct Late {
+    /// Number of the current refresh.
+    now: u32,
+    /// How many tiles away a change of surfaces is felt: by the cells that they lean into, the floors around these, and the planes
+    /// through that ground with the steps beside them.
+    felt: usize,
+    /// Cubic metres whose surfaces are others than those that were taken over.
+    blocks: Vec<Vec<[i32; 3]>>,
+    /// Between which heights beliefs can be others than when they were asked about.
+    views: Views,
+    /// Cells whose height is another than when they were asked about, and the tiles that hold some.
+    raised: Vec<bool>,
+    rises: Vec<bool>,
+    /// Tiles whose cells were not looked at since the last change of free space.
+    unseen: Vec<bool>,
+    /// The refresh since which a tile may be out of date; 0 if it is not.
+    since: Vec<u32>,
+}
+
+impl Late {
+    pub(super) fn none(grid: &Grid, tiles: &Tiles) -> Self {
+        let beside = (half_window(grid) + 1) as f64 * grid.resolution / f64::from(tiles.side());
+        Self {
+            now: 0,
+            // A hair less: cells do not divide a metre exactly.
+            felt: 2 + (beside - 1e-9).ceil() as usize,
+            blocks: vec![Vec::new(); tiles.len()],
+            views: vec![NOWHERE; tiles.len()],
+            raised: vec![false; grid.len()],
+            rises: vec![false; tiles.len()],
+            unseen: vec![false; tiles.len()],
+            since: vec![0; tiles.len()],
+        }
+    }
+
+    /// Nothing is late: everything is about to be computed.
+    pub(super) fn clear(&mut self) {
+        self.blocks.iter_mut().for_each(Vec::clear);
+        self.views.fill(NOWHERE);
+        self.raised.fill(false);
+        self.rises.fill(false);
+        self.unseen.fill(false);
+        self.since.fill(0);
+    }
+
+    /// Surfaces of a cubic metre of a tile changed.
+    pub(super) fn add_block(&mut self, tile: usize, block: [i32; 3]) {
+        // There are few in a tile, however often they change.
+        if !self.blocks[tile].contains(&block) {
+            self.blocks[tile].push(block);
+        }
+    }
+
+    /// Beliefs can differ between two heights of a tile.
+    pub(super) fn add_view(&mut self, tile: usize, low: f32, high: f32) {
+        let [from, to] = &mut self.views[tile];
+        (*from, *to) = (from.min(low), to.max(high));
+    }
+
+    /// Free space changed.
+    pub(super) fn close_eyes(&mut self) {
+        self.unseen.fill(true);
+    }
+
+    /// Cells that were raised, and tiles that hold some, to be marked.
+    pub(super) fn raised_mut(&mut self) -> (&mut [bool], &mut [bool]) {
+        (&mut self.raised, &mut self.rises)
+    }
+
+    /// Takes the cubic metres whose change is felt in an area, with their tiles.
+    pub(super) fn take_blocks(&mut self, tiles: &Tiles, area: &Area) -> Vec<([i32; 3], usize)> {
+        let margin = self.felt as f64 * f64::from(tiles.side());
+        let mut taken = Vec::new();
+        for (tile, blocks) in self.blocks.iter_mut().enumerate().filter(|(_, blocks)| !blocks.is_empty()) {
+            if area.is_near(tiles.bounds(tile), margin) {
+                blocks.sort_unstable();
+                taken.extend(blocks.drain(..).map(|block| (block, tile)));
+            }
+        }
+        taken
+    }
+
+    /// Takes the cells of an area that are to be asked about, by rows of tiles.
+    pub(super) fn take_cells(&mut self, tiles: &Tiles, area: &Area, heights: &[f32]) -> Vec<Vec<usize>> {
+        let (width, mut taken) = (tiles.size()[0], vec![Vec::new(); tiles.size()[1]]);
+        for tile in 0..tiles.len() {
+            let waits = self.rises[tile] || self.views[tile] != NOWHERE;
+            if !waits || !area.is_near(tiles.bounds(tile), 0.0) {
+                continue;
+            }
+            let [low, high] = std::mem::replace(&mut self.views[tile], NOWHERE);
+            let rises = std::mem::take(&mut self.rises[tile]);
+            for cell in tiles.cells(tile).iter() {
+                let height = heights[cell];
+                let raised = rises && std::mem::take(&mut self.raised[cell]);
+                if height.is_finite() && (raised || (height >= low && height <= high)) {
+                    taken[tile / width].push(cell);
+                }
+            }
+        }
+        taken
+    }
+
+    /// Takes the tiles of an area that are to be looked at for what was seen through.
+    pub(super) fn take_unseen(&mut self, tiles: &Tiles, area: &Area) -> Vec<bool> {
+        let one = |(tile, unseen): (usize, &mut bool)| {
+            let taken = *unseen && area.is_near(tiles.bounds(tile), 0.0);
+            *unseen &= !taken;
+            taken
+        };
+        self.unseen.iter_mut().enumerate().map(one).collect()
+    }
+
+    /// A refresh is done: returns how many cells may be out of date, and for how many refreshes the first of them have been.
+    pub(super) fn finish(&mut self, tiles: &Tiles) -> (usize, u32) {
+        self.now += 1;
+        let felt = self.felt_tiles(tiles);
+        let (mut cells, mut oldest) = (0, 0);
+        for tile in 0..tiles.len() {
+            let late = felt[tile] || self.rises[tile] || self.unseen[tile] || self.views[tile] != NOWHERE;
+            let since = &mut self.since[tile];
+            *since = if !late {
+                0
+            } else if *since == 0 {
+                self.now
+            } else {
+                *since
+            };
+            let count = tiles.cells(tile).len();
+            if late && count > 0 {
+                cells += count;
+                oldest = oldest.max(self.now + 1 - *since);
+            }
+        }
+        (cells, oldest)
+    }
+
+    /// The tiles that feel a change of surfaces which were not taken over.
+    fn felt_tiles(&self, tiles: &Tiles) -> Vec<bool> {
+        let ([width, height], reach) = (tiles.size(), self.felt);
+        let mut felt = vec![false; self.blocks.len()];
+        if self.blocks.iter().all(Vec::is_empty) {
+            return felt;
+        }
+        let mut tall = felt.clone();
+        for (tile, _) in self.blocks.iter().enumerate().filter(|(_, blocks)| !blocks.is_empty()) {
+            let (column, row) = (tile % width, tile / width);
+            (row.saturating_sub(reach)..(row + reach + 1).min(height)).for_each(|y| tall[y * width + column] = true);
+        }
+        for tile in (0..tall.len()).filter(|tile| tall[*tile]) {
+            let column = tile % width;
+            let first = tile - column;
+            felt[first + column.saturating_sub(reach)..first + (column + reach + 1).min(width)].fill(true);
+        }
+        felt
+    }
+
+    /// Whether the cells of a tile may be those of an earlier state of the map.
+    pub(super) fn has(&self, tile: usize) -> bool {
+        self.since[tile] != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_area_feels_is_taken_and_the_rest_waits() {
+        let grid = Grid::covering([0.0, 0.0], [30.0, 3.0], 0.5).unwrap();
+        let tiles = Tiles::of(&grid);
+        let mut late = Late::none(&grid, &tiles);
+        let at = |x: i32| ([x, 1, 0], tiles.of_block([x, 1, 0]).unwrap());
+        [3, 20, 28, 3].iter().for_each(|x| late.add_block(at(*x).1, at(*x).0));
+        // Three tiles are felt around the two metres that are asked for: 15 to 25.
+        let near = Area::Around([20.0, 1.0], 2.0);
+        assert_eq!(late.take_blocks(&tiles, &near), [at(20)]);
+        let (cells, oldest) = late.finish(&tiles);
+        // Metres 0 to 6 and 25 to 29 of 30, of three rows of four cells each.
+        assert_eq!((cells, oldest), ((7 + 5) * 3 * 4, 1));
+        assert!(late.has(at(6).1) && !late.has(at(7).1) && late.has(at(25).1));
+        late.add_block(at(20).1, at(20).0);
+        assert_eq!(late.finish(&tiles).1, 2);
+        assert_eq!(late.take_blocks(&tiles, &Area::Between([0.0; 2], [1.0; 2])), [at(3)]);
+        assert_eq!(late.take_blocks(&tiles, &Area::Everywhere), [at(20), at(28)]);
+        assert_eq!(late.finish(&tiles), (0, 0));
+    }
+
+    #[test]
+    fn cells_are_asked_about_where_they_rose_or_beliefs_differ() {
+        let grid = Grid::covering([0.0, 0.0], [4.0, 1.0], 0.5).unwrap();
+        let tiles = Tiles::of(&grid);
+        let mut late = Late::none(&grid, &tiles);
+        let heights: Vec<f32> =
+            (0..grid.len()).map(|cell| if cell % 3 == 0 { f32::NAN } else { cell as f32 }).collect();
+        let tile = |x: i32| tiles.of_block([x, 0, 0]).unwrap();
+        late.add_view(tile(1), 0.0, 2.5);
+        late.add_view(tile(3), 13.0, 14.0);
+        let (raised, rises) = late.raised_mut();
+        raised[8] = true;
+        rises[tile(0)] = true;
+        let some = late.take_cells(&tiles, &Area::Between([0.0; 2], [1.9, 1.0]), &heights);
+        assert_eq!(some.concat(), [8, 2]);
+        assert!(late.finish(&tiles).0 > 0);
+        assert_eq!(late.take_cells(&tiles, &Area::Everywhere, &heights).concat(), [14]);
+        late.close_eyes();
+        assert!(late.finish(&tiles).0 == grid.len());
+        assert!(late.take_unseen(&tiles, &Area::Everywhere).iter().all(|taken| *taken));
+        assert_eq!(late.finish(&tiles), (0, 0));
+    }
+}

@@ -1,0 +1,69 @@
+//! Primitives as grids of the ground read them: cubic metre by cubic metre, without copies of what was derived.
+
+use crate::keys::BlockKey;
+use crate::mapper::Mapper;
+use crate::primitive::Sums;
+
+/// What a primitive holds of geometry, and its opinion.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece<'a> {
+    /// The additive geometry.
+    pub sums: Sums,
+    /// Mean, metres.
+    pub mean: [f64; 3],
+    /// Probability of every class.
+    pub probability: &'a [f32],
+}
+
+impl Mapper {
+    /// Cubic metres that hold primitives, ascending.
+    pub fn occupied_blocks(&self) -> Vec<[i32; 3]> {
+        let mut blocks: Vec<[i32; 3]> = self.seen().set.blocks().keys().map(|key| key.0).collect();
+        blocks.sort_unstable();
+        blocks
+    }
+
+    /// Calls for every primitive of a cubic metre that is not [gone](crate::Primitive::is_gone), in the order of
+    /// [`Self::primitives`].
+    pub fn pieces_of(&self, block: [i32; 3], mut each: impl FnMut(&Piece<'_>)) {
+        let set = &self.seen().set;
+        let Some(block) = set.blocks().get(BlockKey(block)) else { return };
+        let there = block.near.iter().map(|near| near.slot).filter(|slot| !set.head(*slot).gone());
+        let mut slots: Vec<(u64, u32)> = there.map(|slot| (set.seen(slot).order, slot)).collect();
+        slots.sort_unstable();
+        for (_, slot) in slots {
+            let (sums, mean) = (set.sums(slot), set.seen(slot).mean);
+            each(&Piece { sums, mean, probability: set.probability(slot) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ClassSet, Config, Frame, Mapper, Pose, Semantics};
+
+    #[test]
+    fn pieces_are_the_primitives_in_order() {
+        let mut map = Mapper::new(ClassSet::from_names(["road", "tree"]).unwrap(), Config::default()).unwrap();
+        let points: Vec<[f32; 3]> =
+            (0..4000).map(|i| [(i % 61) as f32 * 0.11, (i % 47) as f32 * 0.13, (i % 7) as f32 * 0.3]).collect();
+        let semantics: Vec<u32> = (0..4000).map(|i| i % 2).collect();
+        let semantics = Semantics::Labels(&semantics);
+        let world_from_sensor = Pose::IDENTITY;
+        map.insert(&Frame { points: &points, semantics, world_from_sensor, scan: None }).unwrap();
+        let mut count = 0;
+        for block in map.occupied_blocks() {
+            let primitives = map.primitives_in_blocks(block, block);
+            let mut expected = primitives.iter();
+            map.pieces_of(block, |piece| {
+                let primitive = expected.next().unwrap();
+                assert_eq!((piece.sums, piece.mean), (primitive.sums(), primitive.mean()));
+                assert_eq!(piece.probability, primitive.probability());
+                count += 1;
+            });
+            assert!(expected.next().is_none());
+        }
+        assert_eq!(count, map.len());
+        assert!(count > 100);
+    }
+}
