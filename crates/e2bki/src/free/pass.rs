@@ -15,15 +15,16 @@ use super::angles::{asin_above, floor};
 use super::cubes::{BlockKey, Passed, centre_of, half_of, quarter_of};
 use super::polar::{LANES, Places, polar};
 use super::range_image::{RangeImage, column_of};
-use super::settings::{BLOCK_M, CUBE_M, LEVELS, Settings};
+use super::settings::{BLOCK_M, CUBE_M, LEVELS, POSITION_PER_DEG, Settings};
 use super::tables::{Tables, Window};
 use crate::maths::floor_i32;
 use crate::pose::Pose;
 
 /// Level of the blocks of 2 m.
 const TOP: usize = LEVELS - 1;
-/// What windows have beyond a place on every side, in pixels: a beam may be anywhere in its pixel.
-const BEYOND_PX: f32 = 0.5;
+/// What windows have beyond a place on every side, in pixels: a beam may be anywhere in its pixel, and what lies between
+/// two beams is seen by neither.
+const BEYOND_PX: f32 = 1.0;
 /// By how much the ball of a block is larger than it need be, metres, and its window, radians: more than rounding is.
 const SLACK_M: f32 = 1e-3;
 const SLACK_RAD: f32 = 2e-6;
@@ -81,7 +82,7 @@ impl<'a> Pass<'a> {
             let at = |shift: usize| (metre >> shift & 1) * 4 + (bit >> (2 * shift) & 3);
             centre([at(2), at(1), at(0)], 8.0)
         };
-        let cube = settings.radius * CUBE_M;
+        let cube = settings.radius * CUBE_M + POSITION_PER_DEG * settings.pose_error_deg;
         let ball = |level: usize| {
             let spread = 0.5 * 3.0_f64.sqrt() * CUBE_M * ((1 << level) - 1) as f64;
             let slack = if level == 0 { 0.0 } else { SLACK_M };

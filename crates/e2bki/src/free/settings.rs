@@ -9,6 +9,9 @@ pub const LEVELS: usize = 4;
 /// Side of the largest blocks, metres.
 pub const BLOCK_M: f64 = 2.0;
 
+/// How far off the position of a pose is whose direction is off by a degree, metres.
+pub(super) const POSITION_PER_DEG: f64 = 0.2;
+
 /// Parameters of the test whether a scan saw through a place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
@@ -22,7 +25,7 @@ pub struct Settings {
     pub margin_m: f64,
     /// … and per metre of distance.
     pub margin_per_m: f64,
-    /// Error of the pose's direction that the test tolerates, degrees (θ).
+    /// Error of the pose's direction that the test tolerates, degrees (θ), and of its position, 0.2 m for each.
     pub pose_error_deg: f64,
     /// Least share of a window's pixels with a return, for a cube …
     pub valid: f64,
@@ -35,7 +38,7 @@ impl Default for Settings {
         Self {
             max_range_m: 30.0,
             min_range_m: 1.0,
-            radius: 0.72,
+            radius: 0.45,
             margin_m: 0.1,
             margin_per_m: 0.005,
             pose_error_deg: 0.0,

@@ -14,6 +14,8 @@ pub(super) struct Frame {
     pub(super) moving: Vec<bool>,
     pub(super) pose: Pose,
     pub(super) true_pose: Pose,
+    /// Where its beams came from, in the world.
+    pub(super) origin: [f64; 3],
 }
 
 impl Frame {
@@ -53,7 +55,8 @@ pub(super) fn record(seed: u64, frames: usize, columns: usize) -> Result<Recorde
             let evidence = errors.evidence(&frame);
             let label = evidence.chunks_exact(classes).map(|row| e2bki::maths::argmax(row) as u8).collect();
             let pose = Pose::from_matrix(frame.world_from_sensor)?;
-            Ok(Frame { points: frame.points, truth: frame.labels, label, moving: frame.moving, pose, true_pose: pose })
+            let (points, truth, moving) = (frame.points, frame.labels, frame.moving);
+            Ok(Frame { points, truth, label, moving, pose, true_pose: pose, origin: pose.translation() })
         })
         .collect::<Result<Vec<_>>>()?;
     let sensor = Sensor::named("hdl-64e")?.with_columns(columns)?;
@@ -70,6 +73,27 @@ pub(super) fn with_noise(recorded: &mut Recorded, metres: f64, degrees: f64) -> 
         let turn = Pose::new([[1.0, -c, b], [c, 1.0, -a], [-b, a, 1.0]], [0.0; 3])?;
         let turned = frame.true_pose.after(&turn)?;
         frame.pose = Pose::new(turned.rotation(), turned.translation().map(|v| v + metres * normal()))?;
+    }
+    Ok(())
+}
+
+/// The same drive as from poses that are off by so much along the way, forwards and backwards, with returns that are where they
+/// were: as where the motion of a turn was undone, and beams came from elsewhere than the scan's one origin.
+pub(super) fn with_other_origin(recorded: &mut Recorded, metres: f64) -> Result<()> {
+    let places: Vec<[f64; 3]> = recorded.frames.iter().map(|frame| frame.origin).collect();
+    for (number, frame) in recorded.frames.iter_mut().enumerate() {
+        let last = (number + 1).min(places.len() - 1).max(1);
+        let way: [f64; 3] = std::array::from_fn(|i| places[last][i] - places[last - 1][i]);
+        let length = way.iter().map(|v| v * v).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
+        // Mapped frames and those that are asked about are every other one: pairs of both.
+        let side = if number / 2 % 2 == 0 { metres } else { -metres };
+        let there = std::array::from_fn(|i| frame.pose.translation()[i] + side * way[i] / length);
+        let moved = Pose::new(frame.pose.rotation(), there)?;
+        let back = moved.inverse();
+        for i in 0..frame.points.len() {
+            frame.points[i] = back.apply(frame.world(i)).map(|v| v as f32);
+        }
+        (frame.pose, frame.true_pose) = (moved, moved);
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use anyhow::Result;
 use e2bki::free::Settings;
 use e2bki_eval::Table;
 
-use self::drive::{Recorded, record, with_fewer_beams, with_noise};
+use self::drive::{Recorded, record, with_fewer_beams, with_noise, with_other_origin};
 use self::score::{accuracy, coverage};
 use super::context::Context;
 
@@ -25,7 +25,7 @@ struct Condition {
     pose_error_deg: f64,
 }
 
-const CONDITIONS: [Condition; 6] = [
+const CONDITIONS: [Condition; 7] = [
     Condition { name: "as driven", spoil: |_| Ok(()), pose_error_deg: 0.0 },
     Condition { name: "as driven, pose_error = 0.1", spoil: |_| Ok(()), pose_error_deg: 0.1 },
     Condition {
@@ -43,6 +43,7 @@ const CONDITIONS: [Condition; 6] = [
         spoil: |recorded| with_noise(recorded, 0.05, 0.2),
         pose_error_deg: 0.2,
     },
+    Condition { name: "origin off by 0.4 m", spoil: |recorded| with_other_origin(recorded, 0.4), pose_error_deg: 0.0 },
     Condition { name: "16 beams of the 64", spoil: |recorded| with_fewer_beams(recorded, 4), pose_error_deg: 0.0 },
 ];
 

@@ -138,7 +138,8 @@ pub(super) fn coverage(recorded: &Recorded, settings: &Settings) -> Result<[f64;
             turn = (turn + 0.618_033_988_749_894_9) % 1.0;
             if i % 5 == 0 && end > 2.0 {
                 let share = (2.0 + (end - 2.0) * turn) / range;
-                let world = frame.true_pose.apply(frame.points[i].map(|v| f64::from(v) * share));
+                let end = frame.true_pose.apply(frame.points[i].map(f64::from));
+                let world: [f64; 3] = std::array::from_fn(|a| frame.origin[a] + share * (end[a] - frame.origin[a]));
                 let height = ground.get(&metre(world)).map(|(sum, count)| world[2] - sum / count);
                 if height.is_some_and(|height| (0.5..2.0).contains(&height)) {
                     free.count(state(world) == State::Free);

@@ -19,7 +19,7 @@ fn row_of(elevations: &[f32], elevation: f64) -> f64 {
 fn passed(image: &RangeImage, sensor: &Sensor, s: &Settings, level: usize, centre: [f64; 3], shift: f64) -> bool {
     let side = CUBE_M * f64::from(1 << level);
     let spread = if level > 0 { 0.5 * 3_f64.sqrt() * (side - CUBE_M) + 1e-3 } else { 0.0 };
-    let radius = s.radius * CUBE_M + spread;
+    let radius = s.radius * CUBE_M + 0.2 * s.pose_error_deg + spread;
     let across = centre[0].hypot(centre[1]);
     let range = across.hypot(centre[2]);
     if range < radius + s.min_range_m + shift || range + spread > s.max_range_m - shift {
@@ -33,9 +33,9 @@ fn passed(image: &RangeImage, sensor: &Sensor, s: &Settings, level: usize, centr
     };
     let (width, height) = (sensor.columns() as f64, sensor.beams() as f64);
     let column = (azimuth + std::f64::consts::PI) / std::f64::consts::TAU * width;
-    let wide = angle(across) / std::f64::consts::TAU * width + 0.5 + shift;
-    let top = row_of(sensor.elevations(), elevation + angle(range)) - 0.5 - shift;
-    let bottom = row_of(sensor.elevations(), elevation - angle(range)) + 0.5 + shift;
+    let wide = angle(across) / std::f64::consts::TAU * width + 1.0 + shift;
+    let top = row_of(sensor.elevations(), elevation + angle(range)) - 1.0 - shift;
+    let bottom = row_of(sensor.elevations(), elevation - angle(range)) + 1.0 + shift;
     let centre_row = row_of(sensor.elevations(), elevation);
     let (first, last) = ((column - wide).floor(), (column + wide).floor());
     let all_around = across <= radius || last - first + 1.0 >= width;
