@@ -25,12 +25,18 @@ impl<K: Hash + Eq + Copy + Send + Sync> Numbers<K> {
             .map(|of_shard| {
                 let (mut numbers, mut first) = (table_for(of_shard.len()), Vec::new());
                 let mut members = Vec::with_capacity(of_shard.len());
+                // Neighbours in a scan mostly have the same key: then nothing is looked up.
+                let mut last = None;
                 for i in of_shard {
-                    let key = &keys[i as usize];
-                    let number = *numbers.entry(*key).or_insert_with(|| {
-                        first.push(*key);
-                        first.len() as u32 - 1
-                    });
+                    let key = keys[i as usize];
+                    let number = match last {
+                        Some((same, number)) if same == key => number,
+                        _ => *numbers.entry(key).or_insert_with(|| {
+                            first.push(key);
+                            first.len() as u32 - 1
+                        }),
+                    };
+                    last = Some((key, number));
                     members.push((i, number));
                 }
                 (members, first)

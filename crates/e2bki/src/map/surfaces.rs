@@ -45,27 +45,29 @@ pub(super) struct Renewed {
     pub(super) now: Surface,
 }
 
-/// Surfaces that differ from what they were, in a block, by eighth and class.
+/// Surfaces that differ from what they were, in a block.
 pub(super) struct BlockSurfaces {
     pub(super) block: BlockKey,
-    surfaces: Vec<(u16, u16, Renewed)>,
+    /// Eighth and class of each, apart from the surfaces: they are looked through for every primitive.
+    keys: Vec<(u16, u16)>,
+    surfaces: Vec<Renewed>,
 }
 
 impl BlockSurfaces {
     /// No surface of a block differs.
     pub(super) fn unchanged(block: BlockKey) -> Self {
-        Self { block, surfaces: Vec::new() }
+        Self { block, keys: Vec::new(), surfaces: Vec::new() }
     }
 
     /// Number of the surface of a class at a place in the block, if it differs.
     pub(super) fn position(&self, local: [f32; 3], label: u16) -> Option<u32> {
         let key = (eighth_of(local), label);
-        self.surfaces.binary_search_by_key(&key, |(eighth, label, _)| (*eighth, *label)).ok().map(|found| found as u32)
+        self.keys.iter().position(|other| *other == key).map(|found| found as u32)
     }
 
     /// The surface of a number, if there is one.
     pub(super) fn get(&self, position: u32) -> Option<Renewed> {
-        self.surfaces.get(position as usize).map(|(.., renewed)| *renewed)
+        self.surfaces.get(position as usize).copied()
     }
 }
 
@@ -128,10 +130,10 @@ impl Surfaces {
 
     /// Keeps surfaces as they are now.
     pub(super) fn keep(&mut self, surfaces: &[BlockSurfaces]) {
-        for BlockSurfaces { block, surfaces } in surfaces {
+        for BlockSurfaces { block, keys, surfaces } in surfaces {
             let (key, number) = chunk_of(*block);
             let Some(chunk) = self.chunks.get_mut(&key) else { continue };
-            for (eighth, label, renewed) in surfaces {
+            for ((eighth, label), renewed) in keys.iter().zip(surfaces) {
                 if let Some(pool) = chunk.find(number, *eighth, *label) {
                     chunk.pools[pool].surface = renewed.now;
                 }
@@ -288,9 +290,12 @@ impl Hood {
             let [x, y, z] = cell.map(|v| v as u16 - 1);
             let block = block_in(key, x / 2 + 8 * (y / 2 + 8 * (z / 2)));
             let eighth = x % 2 + 2 * (y % 2) + 4 * (z % 2);
-            match found.last_mut().filter(|last| last.block == block) {
-                Some(last) => last.surfaces.push((eighth, own.label, renewed)),
-                None => found.push(BlockSurfaces { block, surfaces: vec![(eighth, own.label, renewed)] }),
+            if found.last().is_none_or(|last| last.block != block) {
+                found.push(BlockSurfaces::unchanged(block));
+            }
+            if let Some(last) = found.last_mut() {
+                last.keys.push((eighth, own.label));
+                last.surfaces.push(renewed);
             }
         }
         found

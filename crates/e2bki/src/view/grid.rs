@@ -36,6 +36,9 @@ pub struct LiveBlock {
     pub voxels: Vec<LiveVoxel>,
 }
 
+/// Blocks of which it is known at a time who reaches them: several scans, and a few megabytes.
+const AT_ONCE: usize = 1 << 12;
+
 /// Updates of the view for which kernel values are kept in blocks that are not touched again.
 const REMEMBERED: u32 = 1;
 
@@ -93,24 +96,27 @@ impl LiveGrid {
         let old: Vec<Box<Packed>> =
             stale.iter().map(|(block, _)| self.blocks.remove(block).unwrap_or_default()).collect();
         self.len -= old.iter().map(|packed| packed.len()).sum::<usize>();
-        let reaching = Reaching::new(set, &self.lattice, &stale);
-        let fresh: Vec<(Box<Packed>, usize)> = stale
-            .par_iter()
-            .zip(old)
-            .enumerate()
-            .map_init(<(Scratch, Buffers)>::default, |(scratch, buffers), (number, ((block, mask), mut packed))| {
-                let places = BlockVoxels::new(&self.lattice, *block, mask, self.distance);
-                packed.memory = self.remembers.then(|| packed.memory.take().unwrap_or_default());
-                let (reaching, known) = (reaching.of(number), packed.memory.as_deref());
-                scratch.labels(set, self.terms, self.distance, places, reaching, known);
-                packed.replace(mask, scratch, buffers);
-                packed.update = self.update;
-                if let Some(memory) = &mut packed.memory {
-                    memory.copy(&scratch.memory);
-                }
-                (packed, scratch.kernel_values)
-            })
-            .collect();
+        let (mut old, mut fresh) = (old.into_iter(), Vec::with_capacity(stale.len()));
+        for part in stale.chunks(AT_ONCE) {
+            let reaching = Reaching::new(set, &self.lattice, part);
+            let old: Vec<Box<Packed>> = old.by_ref().take(part.len()).collect();
+            let blocks = part.par_iter().zip(old).enumerate();
+            fresh.par_extend(blocks.map_init(
+                <(Scratch, Buffers)>::default,
+                |(scratch, buffers), (number, ((block, mask), mut packed))| {
+                    let places = BlockVoxels::new(&self.lattice, *block, mask, self.distance);
+                    packed.memory = self.remembers.then(|| packed.memory.take().unwrap_or_default());
+                    let (reaching, known) = (reaching.of(number), packed.memory.as_deref());
+                    scratch.labels(set, self.terms, self.distance, places, reaching, known);
+                    packed.replace(mask, scratch, buffers);
+                    packed.update = self.update;
+                    if let Some(memory) = &mut packed.memory {
+                        memory.copy(&scratch.memory);
+                    }
+                    (packed, scratch.kernel_values)
+                },
+            ));
+        }
         let mut work = Work::default();
         for ((block, mask), (packed, kernel_values)) in stale.into_iter().zip(fresh) {
             work.voxels += mask.count();

@@ -88,6 +88,7 @@ impl Places for BlockVoxels<'_> {
             8 => add_rows::<S, 8>(self, simd, seen, share, sums),
             12 => add_rows::<S, 12>(self, simd, seen, share, sums),
             16 => add_rows::<S, 16>(self, simd, seen, share, sums),
+            20 => add_rows::<S, 20>(self, simd, seen, share, sums),
             24 => add_rows::<S, 24>(self, simd, seen, share, sums),
             _ => return None,
         })

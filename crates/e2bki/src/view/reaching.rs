@@ -40,10 +40,9 @@ impl Reaching {
                     for near in set.blocks().get(key).iter().flat_map(|block| &block.near) {
                         if near.extent > 0.0 {
                             let seen = set.seen(near.slot);
-                            each_block(lattice, &Aabb::around(seen.mean, seen.form.half_box), |block| {
-                                if let Some(number) = numbers.get(&block) {
-                                    pairs.push((*number, near.slot, seen.order, seen.plausible));
-                                }
+                            let span = span(lattice, &Aabb::around(seen.mean, seen.form.half_box));
+                            each_block(span, blocks, &numbers, |number| {
+                                pairs.push((number, near.slot, seen.order, seen.plausible));
                             });
                         }
                     }
@@ -116,21 +115,38 @@ fn blocks_in(ChunkKey(cube): ChunkKey, bits: [u64; 8]) -> impl Iterator<Item = B
     })
 }
 
-/// Calls `visit` with the blocks of which a box may cover the centre of a voxel.
+/// The blocks along each axis, first and last, of which a box may cover the centre of a voxel.
 #[inline(always)]
-fn each_block(lattice: &Lattice, bounds: &Aabb, mut visit: impl FnMut(VoxelBlock)) {
-    let span = |axis: usize| {
+fn span(lattice: &Lattice, bounds: &Aabb) -> [(i32, i32); 3] {
+    let per_metre = 1.0 / lattice.resolution;
+    std::array::from_fn(|axis| {
         if lattice.planar && axis == 2 {
             return (0, 0);
         }
-        let voxel = |metres: f64| metres / lattice.resolution - 0.5;
+        let voxel = |metres: f64| metres * per_metre - 0.5;
         let first = floor_i32(voxel(bounds.low[axis]) - MARGIN).saturating_add(1);
         (first >> SHIFT, floor_i32(voxel(bounds.high[axis]) + MARGIN) >> SHIFT)
-    };
-    let (x, y, z) = (span(0), span(1), span(2));
+    })
+}
+
+/// Calls `visit` with the numbers of the blocks in a span: looked up, or looked through if they are fewer than the span has.
+#[inline(always)]
+fn each_block(
+    span: [(i32, i32); 3],
+    blocks: &[(VoxelBlock, Mask)],
+    numbers: &FxHashMap<VoxelBlock, u32>,
+    mut visit: impl FnMut(u32),
+) {
+    let [x, y, z] = span;
+    let count: f64 = span.iter().map(|(first, last)| (f64::from(*last) - f64::from(*first) + 1.0).max(0.0)).product();
+    if count > blocks.len() as f64 {
+        let inside = |VoxelBlock(block): &VoxelBlock| (0..3).all(|i| (span[i].0..=span[i].1).contains(&block[i]));
+        blocks.iter().zip(0..).filter(|((block, _), _)| inside(block)).for_each(|(_, number)| visit(number));
+        return;
+    }
     for i in x.0..=x.1 {
         for j in y.0..=y.1 {
-            (z.0..=z.1).for_each(|k| visit(VoxelBlock([i, j, k])));
+            (z.0..=z.1).filter_map(|k| numbers.get(&VoxelBlock([i, j, k]))).for_each(|number| visit(*number));
         }
     }
 }
