@@ -7,6 +7,8 @@ use e2bki::submaps::SubmapRule;
 use e2bki::{ClassSet, Config, Frame, FrameReport, Mapper};
 use e2bki_store::{Folder, RollingMapper};
 
+use super::live::Live;
+
 /// Least budget that makes sense: what one frame touches must fit.
 const LEAST: u64 = 1_000_000;
 
@@ -76,6 +78,11 @@ impl Budgeted {
     /// The part in memory.
     pub(crate) fn resident(&self) -> &Mapper {
         self.map.resident()
+    }
+
+    /// Shows a frame that was inserted.
+    pub(crate) fn show(&self, shown: &mut Live, frame: &Frame<'_>) {
+        shown.frame_of_part(self.resident(), frame, self.map.latest_changes(), |tile| self.map.holds(tile));
     }
 
     /// What the latest frame changed.
