@@ -87,6 +87,7 @@ mount -t tmpfs -o size="$KILOBYTES"k none "$DISK" || exit 99
 out=$DISK/map.e2bki
 "$E2BKI" map "$DRIVE" -o "$out" --save-every 1 $MORE > /dev/null 2> "$DISK-complained"
 echo "ended $?"
+echo "left $(ls "$DISK" | tr '\n' ' ')"
 mount -o remount,size=64m "$DISK"
 if [ -e "$out" ]; then "$E2BKI" check "$out" > /dev/null && "$E2BKI" info "$out" --json - 2> /dev/null | tr -d ' \n' | sed 's/.*"frames":\([0-9]*\).*/holds \1\n/' || echo damaged; fi
 if [ -e "$out.tiles" ]; then "$E2BKI" check "$out.tiles" > /dev/null || echo damaged; rm -r "$out.tiles"; fi
@@ -121,9 +122,14 @@ def disks(program, count, work, part, parts):
         if ended == 0:
             assert holds == frames, at
             continue
+        full += 1
+        # Too small for an empty map: nothing was begun, and nothing is left.
+        if not holds and "warning" not in complained and f"{disk}/map.e2bki.tiles/manifest.e2bki" in complained:
+            assert "tiles" not in said.partition("left ")[2], at
+            continue
         unsaved = number_after(complained, "warning: the map of ")
         assert ended == 2 and "No space left" in complained and holds + unsaved == frames, at
-        full, kept = full + 1, kept + (holds > 0)
+        kept += holds > 0
     print(f"{len(range(part, count, parts))} disks of 4 to {most} kB, {full} of them full; {kept} of those kept an earlier map: nothing lost")
 
 

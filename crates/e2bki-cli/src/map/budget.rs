@@ -49,8 +49,16 @@ impl Budgeted {
     /// An empty map.
     pub(crate) fn new(classes: ClassSet, config: &Config, out: &Path, bytes: usize) -> Result<Self> {
         let folder = folder_beside(out)?;
-        let map = RollingMapper::create(classes, config.clone(), &folder, bytes).with_context(|| left_over(&folder))?;
-        Ok(Self { map, folder, saved: false })
+        let was_there = folder.exists();
+        match RollingMapper::create(classes, config.clone(), &folder, bytes) {
+            Ok(map) => Ok(Self { map, folder, saved: false }),
+            Err(error) if was_there => Err(error).with_context(|| left_over(&folder)),
+            Err(error) => {
+                // An empty folder would be in the way of the next run.
+                std::fs::remove_dir_all(&folder).ok();
+                Err(error.into())
+            }
+        }
     }
 
     /// A saved map to go on with.
