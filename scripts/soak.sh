@@ -3,25 +3,37 @@
 # only), for so many hours. Fails if the resident memory grows by more than 2 %, the latency by more than 10 %, or if the
 # map is not the one that is made without budget, viewer and clients. Stops by itself.
 #
-#   scripts/soak.sh HOURS [MEMORY]        scripts/soak.sh 0.17        scripts/soak.sh 1 500MB
+#   scripts/soak.sh HOURS [MEMORY [RATE]]        scripts/soak.sh 0.17        scripts/soak.sh 1 500MB        scripts/soak.sh 1 500MB 2
+#
+# RATE: frames per second, as of a robot, instead of as many as can be. How many there are is then known before, and the map to
+# compare with is made meanwhile, by SOAK_BESIDE (nice -n 19) as it finds time. SOAK_DRIVE: other options of the drive.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 hours=${1:?give the hours, as in: scripts/soak.sh 0.5}
 memory=${2:-500MB}
+rate=${3:-}
 program=${E2BKI:-target/release/e2bki}
 [ -x "$program" ] || cargo build --release --bin e2bki
 seconds=$(awk -v h="$hours" 'BEGIN { printf "%d", h * 3600 }')
 [ "$seconds" -ge 30 ] || { echo "error: give at least 0.01 hours"; exit 2; }
 
 work=$(mktemp -d)
-mapper=
-trap '[ -z "$mapper" ] || kill "$mapper" 2> /dev/null || true; rm -rf "$work"' EXIT
+mapper= plain=
+trap 'for one in $mapper $plain; do kill "$one" 2> /dev/null || true; done; rm -rf "$work"' EXIT
 
 # Not every frame: the vehicle must leave behind what it maps for the budget to matter.
-drive=(map sim:urban --every 5 --max-range 40)
+read -ra drive <<< "map sim:urban --every 5 ${SOAK_DRIVE:---max-range 40}"
+pace=() frames=
+if [ -n "$rate" ]; then
+  # A little less than there is time for: the viewer and its clients stay until the end.
+  frames=$(awk -v s="$seconds" -v r="$rate" 'BEGIN { printf "%d", 0.93 * s * r }')
+  pace=(--rate "$rate" --frames "0..$((frames * 5))")
+  ${SOAK_BESIDE:-nice -n 19} "$program" "${drive[@]}" --frames "0..$((frames * 5))" -o "$work/plain.e2bki" > /dev/null 2> "$work/plain-complained" &
+  plain=$!
+fi
 
-"$program" "${drive[@]}" -o "$work/soak.e2bki" --memory "$memory" --save-every 200 --view --port 0 \
+"$program" "${drive[@]}" "${pace[@]}" -o "$work/soak.e2bki" --memory "$memory" --save-every 200 --view --port 0 \
   > "$work/said" 2> "$work/complained" &
 mapper=$!
 
@@ -40,9 +52,17 @@ python3 scripts/soak.py "$address" "$mapper" "$seconds" || status=$?
 kill -TERM "$mapper"
 wait "$mapper" || true
 mapper=
-frames=$("$program" info "$work/soak.e2bki" --json - 2> /dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["frames"])')
-echo "frames mapped: $frames; making the same map without budget, viewer and clients"
-"$program" "${drive[@]}" --frames "0..$((frames * 5))" -o "$work/plain.e2bki" > /dev/null
+mapped=$("$program" info "$work/soak.e2bki" --json - 2> /dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["frames"])')
+echo "frames mapped: $mapped"
+if [ "$mapped" = "$frames" ]; then
+  wait "$plain" || { cat "$work/plain-complained"; status=1; }
+  plain=
+else
+  # Nobody knew how many there would be, or not all of them were mapped in time.
+  [ -z "$plain" ] || kill "$plain" 2> /dev/null || true
+  plain=
+  "$program" "${drive[@]}" --frames "0..$((mapped * 5))" -o "$work/plain.e2bki" > /dev/null
+fi
 # The name of an unnamed drive is taken from the map when it is first saved; everything else must be equal to the byte.
 for map in soak plain; do "$program" export "$work/$map.e2bki" --format npz -o "$work/$map.npz" > /dev/null; done
 if python3 - "$work" << 'PY'

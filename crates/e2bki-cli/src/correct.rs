@@ -8,8 +8,9 @@ use clap::{Args, ValueEnum};
 use e2bki::submaps::{SubmapChange, Submaps};
 use e2bki::{Mapper, Pose};
 use e2bki_data::parse::{Keyed, PoseRows, pose_rows, rigid};
+use e2bki_store::WriteLock;
 
-use crate::{merge, submaps, table};
+use crate::{merge, outputs, submaps, table};
 
 /// Farthest that the time of a pose may be from that of its frame, seconds.
 const SAME_TIME_S: f64 = 0.005;
@@ -58,6 +59,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    outputs::check_file(&options.out)?;
+    let _lock = WriteLock::of_file(&options.out)?;
     let name = options.poses.display();
     let text = std::fs::read_to_string(&options.poses).with_context(|| format!("cannot read {name}"))?;
     let rows = of_sensor(pose_rows(&text).with_context(|| format!("{name}"))?, options)?;

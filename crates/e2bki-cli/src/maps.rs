@@ -26,6 +26,9 @@ pub(crate) fn numbers<const N: usize>(text: &str, what: &str) -> Result<[f64; N]
         .filter(|part| !part.is_empty())
         .map(|part| part.parse::<f64>().with_context(|| format!("{what}: `{part}` is not a number")))
         .collect::<Result<Vec<f64>>>()?;
+    if all.iter().any(|number| number.is_nan()) {
+        bail!("{what}: NaN is not a number");
+    }
     match all.try_into() {
         Ok(numbers) => Ok(numbers),
         Err(all) => bail!("{what} takes {N} numbers; got {}", all.len()),

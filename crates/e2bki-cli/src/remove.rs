@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 use e2bki::submaps::Submap;
+use e2bki_store::WriteLock;
 
-use crate::{submaps, table};
+use crate::{outputs, submaps, table};
 
 /// Take submaps or whole drives out of a map, exactly
 #[derive(Args)]
@@ -31,6 +32,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if options.submap.is_empty() && options.source.is_empty() {
         bail!("nothing to take out: name submaps (--submap 3 4) or drives (--source robot-b)");
     }
+    outputs::check_file(&options.out)?;
+    let _lock = WriteLock::of_file(&options.out)?;
     let (mut map, header) = submaps::load(&options.map)?;
     let mut ids = options.submap.clone();
     if let Some(submaps) = map.submaps() {

@@ -91,7 +91,9 @@ impl Fleet {
     pub fn on(objects: Objects) -> Result<Self> {
         let place = objects.name();
         let bytes = objects.get(NAME)?.ok_or_else(|| {
-            Error::Refused(format!("{place} is not a fleet's store: make it one with `e2bki fleet init {place}`"))
+            Error::Refused(format!(
+                "{place} is not a fleet's store: make it one with `e2bki fleet init {place} --like MAP.e2bki`"
+            ))
         })?;
         let damaged = |what: String| Error::Damaged { store: place.into(), object: NAME.into(), what };
         let text: Text = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;

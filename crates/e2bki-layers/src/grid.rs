@@ -25,7 +25,7 @@ impl Grid {
         let limit = e2bki::WORLD_LIMIT_M;
         if !(0..2).all(|i| low[i] < high[i] && low[i] >= -limit && high[i] <= limit) {
             return Err(Error::Refused(format!(
-                "a region from {low:?} to {high:?}: the second corner must lie to the north-east of the first"
+                "a region from {low:?} to {high:?}: the second corner must lie to the north-east of the first, and both within ±{limit} m"
             )));
         }
         let first = low.map(|v| (v / resolution).floor() as i64);

@@ -355,6 +355,11 @@ impl RollingMapper {
         &self.map
     }
 
+    /// Whether all primitives of a tile (of [`TILE_M`] metres) are in memory.
+    pub fn holds(&self, tile: [i32; 2]) -> bool {
+        self.resident.contains(&tile) || !self.folder.tiles.contains_key(&tile)
+    }
+
     /// What the latest frame changed, without what came from the folder or went there.
     pub fn latest_changes(&self) -> &Changes {
         &self.latest

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use e2bki::Mapper;
+use e2bki::{Changes, Mapper};
 
 use crate::tile::Tile;
 
@@ -54,6 +54,18 @@ impl DirtyTiles {
         if changes.everything {
             return self.add_all(map, frame);
         }
+        self.add(&changes, frame);
+    }
+
+    /// Of a map that is partly elsewhere: adds what a frame changed, and leaves out tiles that have gone, which the map in
+    /// memory cannot show any more.
+    pub(crate) fn update_part(&mut self, map: &Mapper, changes: &Changes, here: impl Fn([i32; 2]) -> bool, frame: u64) {
+        self.cursor = map.change_number();
+        if changes.everything { self.add_all(map, frame) } else { self.add(changes, frame) }
+        self.dirty.retain(|tile, _| here(tile.0));
+    }
+
+    fn add(&mut self, changes: &Changes, frame: u64) {
         // Blocks come in ascending order: neighbours mostly concern the same tiles.
         let mut run: Option<([Tile; 2], [f64; 2])> = None;
         for change in &changes.blocks {

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use e2bki::{Frame, Mapper};
+use e2bki::{Changes, Frame, Mapper};
 use serde_json::{Value, json};
 
 use crate::dirty::DirtyTiles;
@@ -70,6 +70,8 @@ pub struct Publisher {
     taker: Option<JoinHandle<()>>,
     /// Whether there is a subscriber besides browsers.
     subscribed: bool,
+    /// Whether a part of the map is elsewhere: then frames say what they changed.
+    partial: bool,
     /// Changed since they were last sent.
     dirty: DirtyTiles,
     processors: f64,
@@ -103,6 +105,7 @@ impl Publisher {
             channel: Some(channel),
             taker,
             subscribed,
+            partial: false,
             dirty: DirtyTiles::default(),
             processors: std::thread::available_parallelism().map_or(1.0, |n| n.get() as f64),
             begun: Instant::now(),
@@ -110,6 +113,22 @@ impl Publisher {
             frames: 0,
             counts: LiveStats::default(),
         })
+    }
+
+    /// A frame was inserted into a map of which a part is elsewhere: what it changed, and which tiles are in memory. Of the
+    /// others the page keeps what it was sent last.
+    pub fn frame_of_part(
+        &mut self,
+        map: &Mapper,
+        frame: &Frame<'_>,
+        changes: &Changes,
+        here: impl Fn([i32; 2]) -> bool,
+    ) {
+        let start = Instant::now();
+        self.partial = true;
+        self.dirty.update_part(map, changes, here, self.frames + 1);
+        self.counts.spent += start.elapsed();
+        self.frame(map, frame);
     }
 
     /// A frame was inserted into the map.
@@ -120,8 +139,15 @@ impl Publisher {
         if let Some(scene) = self.show.scene(0) {
             scene.moved(place);
         }
+<<<<<<< HEAD
         if self.is_due() {
             self.dirty.update(map, self.frames);
+=======
+        if due && affordable && (self.subscribed || self.show.clients() > 0) {
+            if !self.partial {
+                self.dirty.update(map, self.frames);
+            }
+>>>>>>> unbreak
             self.publish(map, start);
             if let Some(channel) = &self.channel {
                 // Points that find no room are not missed: the next frame has as many.
@@ -155,7 +181,9 @@ impl Publisher {
     /// The map is complete: sends all tiles that are still dirty, waiting for room. Returns the stream's statistics.
     pub fn finish(mut self, map: &Mapper) -> LiveStats {
         self.counts.packing = self.packing().1;
-        self.dirty.update(map, self.frames);
+        if !self.partial {
+            self.dirty.update(map, self.frames);
+        }
         self.send_dirty(map);
         self.tell(map, None, true);
         self.close();

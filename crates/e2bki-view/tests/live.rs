@@ -76,6 +76,32 @@ fn a_subscriber_has_the_whole_map_without_any_browser() {
 }
 
 #[test]
+fn what_goes_to_the_disk_stays_on_the_page() {
+    let mut map = new_map();
+    let show = Scenes::live("run", map.classes().clone(), map.config().clone());
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let mut publisher = Publisher::with_subscriber(show, Box::new(Recorder(seen.clone()))).unwrap();
+    for i in 0..6 {
+        insert(&mut map, i, |map, frame| publisher.frame_of_part(map, frame, &map.changes_since(0), |_| true));
+    }
+    publisher.flush(&map);
+    // As a map with a budget does: what is behind x = 32 m leaves the memory, and nobody remembers earlier changes.
+    let gone = map.take_outside([32.0, -1e9, -1e9], [1e9, 1e9, 1e9]);
+    assert!(!gone.is_empty() && map.len() > 0);
+    let before = map.change_number();
+    map.forget_changes(before);
+    insert(&mut map, 9, |map, frame| {
+        publisher.frame_of_part(map, frame, &map.changes_since(before), |tile| tile[0] >= 1);
+    });
+    publisher.finish(&map);
+    let shown: Vec<Instance> = seen.lock().unwrap().tiles.values().flatten().copied().collect();
+    let (behind, here): (Vec<Instance>, Vec<Instance>) = shown.into_iter().partition(|one| one.center[0] < 32.0);
+    assert_eq!(behind.len(), gone.len());
+    let ahead = map.primitives().filter(|primitive| primitive.mean()[0] >= 32.0).count();
+    assert!(here.len() == ahead && ahead > 0, "{} of {ahead}", here.len());
+}
+
+#[test]
 fn after_a_run_the_browser_has_the_whole_map() {
     let (mut map, server, mut publisher) = start();
     let mut early = Browser::open(server.address());

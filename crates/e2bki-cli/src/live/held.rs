@@ -69,8 +69,10 @@ impl Held {
     }
 
     fn show_frame(&mut self, frame: &Frame<'_>) {
-        if let Some(shown) = &mut self.shown {
-            shown.frame(self.map.mapper(), frame);
+        match (&mut self.shown, &self.map) {
+            (Some(shown), Kept::Whole(map)) => shown.frame(map, frame),
+            (Some(shown), Kept::Budgeted(map)) => map.show(shown, frame),
+            (None, _) => {}
         }
     }
 }

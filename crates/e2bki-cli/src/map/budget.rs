@@ -7,6 +7,8 @@ use e2bki::submaps::SubmapRule;
 use e2bki::{ClassSet, Config, Frame, FrameReport, Mapper};
 use e2bki_store::{Folder, RollingMapper};
 
+use super::live::Live;
+
 /// Least budget that makes sense: what one frame touches must fit.
 const LEAST: u64 = 1_000_000;
 
@@ -47,8 +49,16 @@ impl Budgeted {
     /// An empty map.
     pub(crate) fn new(classes: ClassSet, config: &Config, out: &Path, bytes: usize) -> Result<Self> {
         let folder = folder_beside(out)?;
-        let map = RollingMapper::create(classes, config.clone(), &folder, bytes).with_context(|| left_over(&folder))?;
-        Ok(Self { map, folder, saved: false })
+        let was_there = folder.exists();
+        match RollingMapper::create(classes, config.clone(), &folder, bytes) {
+            Ok(map) => Ok(Self { map, folder, saved: false }),
+            Err(error) if was_there => Err(error).with_context(|| left_over(&folder)),
+            Err(error) => {
+                // An empty folder would be in the way of the next run.
+                std::fs::remove_dir_all(&folder).ok();
+                Err(error.into())
+            }
+        }
     }
 
     /// A saved map to go on with.
@@ -76,6 +86,11 @@ impl Budgeted {
     /// The part in memory.
     pub(crate) fn resident(&self) -> &Mapper {
         self.map.resident()
+    }
+
+    /// Shows a frame that was inserted.
+    pub(crate) fn show(&self, shown: &mut Live, frame: &Frame<'_>) {
+        shown.frame_of_part(self.resident(), frame, self.map.latest_changes(), |tile| self.map.holds(tile));
     }
 
     /// What the latest frame changed.

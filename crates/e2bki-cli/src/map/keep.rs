@@ -71,6 +71,7 @@ impl<'a> Keeper<'a> {
                 if broken > 0 { " after this frame" } else { "" }
             ),
             (Ok(Some(path)), _) => format!("the map of the first {next} frames is in {}", path.display()),
+            (Ok(None), _) if next == 0 => "no frame was mapped, so nothing was written".into(),
             (Ok(None), _) => format!("{next} frames were mapped and nothing was written; -o FILE writes the map"),
             (Err(error), _) => format!("and the map of the first {next} frames could not be written: {error:#}"),
         };

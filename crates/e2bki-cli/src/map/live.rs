@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, bail};
-use e2bki::{Frame, FrameReport, Mapper, SemanticMapper};
+use e2bki::{Changes, Frame, FrameReport, Mapper, SemanticMapper};
 use e2bki_view::{Publisher, Scene, Scenes, Server};
 
 use super::method::{Map, build};
@@ -38,10 +38,22 @@ impl Live {
         self.publisher.frame(map, frame);
     }
 
+<<<<<<< HEAD
     /// The map changed without a frame.
     #[cfg(feature = "ros2")]
     pub(crate) fn changed(&mut self, map: &Mapper) {
         self.publisher.changed(map);
+=======
+    /// A frame of a map of which a part is on the disk; see [`Publisher::frame_of_part`].
+    pub(crate) fn frame_of_part(
+        &mut self,
+        map: &Mapper,
+        frame: &Frame<'_>,
+        changes: &Changes,
+        here: impl Fn([i32; 2]) -> bool,
+    ) {
+        self.publisher.frame_of_part(map, frame, changes, here);
+>>>>>>> unbreak
     }
 
     /// Sends what is left; a page is served until the process is ended.

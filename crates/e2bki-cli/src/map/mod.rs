@@ -5,6 +5,7 @@ mod html;
 pub(crate) mod keep;
 pub(crate) mod live;
 mod method;
+mod pace;
 mod record;
 mod report;
 mod source;
@@ -49,7 +50,8 @@ const AHEAD: usize = 3;
     e2bki map drive --semantics ground-truth --method s-bki --resolution 0.1\n  \
     e2bki map drive.mcap --classes urban11 --semantics labels:/segmentation/labels -o map.e2bki\n  \
     e2bki map drive.mcap --record map.mcap --record-every 50\n  \
-    e2bki map sim:urban -o town.e2bki --memory 500MB --save-every 1000 --view\n\n\
+    e2bki map sim:urban -o town.e2bki --memory 500MB --save-every 1000 --view\n  \
+    e2bki map drive.mcap --rate 10 --view\n\n\
     Sources of semantics: ground-truth (labels of points, else of pixels), ground-truth-2d, ground-truth-3d,\n\
     labels:FOLDER (.label, .npy or .png), logits:FOLDER, evidential-logits:FOLDER, evidence:FOLDER, dirichlet:FOLDER,\n\
     probabilities:FOLDER (.npy of points×channels or channels×height×width, or …_CxHxW_f16.bin). FOLDER is a path, or\n\
@@ -90,6 +92,9 @@ pub(crate) struct Options {
     /// Map every K-th of these frames
     #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
+    /// At most so many frames per second, as a robot brings them [default: as fast as can be]
+    #[arg(long, value_name = "HZ", value_parser = pace::parse_rate)]
+    rate: Option<f64>,
     /// Drop points farther than this from the sensor, metres
     #[arg(long, value_name = "M")]
     max_range: Option<f64>,
@@ -250,6 +255,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut account = Account::new(chosen.len());
     let bar = report::bar(chosen.len());
     let start = Instant::now();
+    let mut pace = pace::Pace::new(options.rate, start);
     let mut waiting = Instant::now();
     let mut frames = dataset.frames(chosen.clone(), AHEAD)?.peekable();
     let mut prepared = None;
@@ -265,6 +271,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         };
         let next = frames.peek().and_then(|next| next.as_ref().ok()).map(LoadedFrame::frame);
         account.waited += waiting.elapsed();
+        if pace.stops(&interruptible) {
+            stopped = Some(None);
+            break;
+        }
         let named = submaps::name_frame(&mut map, &frame);
         let report = match named.and_then(|()| map.insert_ahead(&frame.frame(), next.as_ref(), &mut prepared)) {
             Ok(report) => report,
@@ -275,8 +285,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         };
         account.add(&frame, &report);
         trajectory.push(frame.frame().world_from_sensor.translation());
-        if let (Some(live), Some(map)) = (&mut live, map.primitives()) {
-            live.frame(map, &frame.frame());
+        match (&mut live, &map) {
+            (Some(live), method::Map::Primitives(map)) => live.frame(map, &frame.frame()),
+            (Some(live), method::Map::Budgeted(map)) => map.show(live, &frame.frame()),
+            _ => {}
         }
         // What cannot be recorded or shown beside is no reason to lose the map: it is done without, and said at the end.
         if let (Some(at_work), Some(map)) = (&mut recorder, map.primitives())
@@ -293,10 +305,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         bar.inc(1);
         if let Some(warning) = keeper.frame(&mut map) {
             bar.suspend(|| table::say(&warning));
-        }
-        if interruptible.asked_to_stop() && frames.peek().is_some() {
-            stopped = Some(None);
-            break;
         }
         waiting = Instant::now();
     }

@@ -4,7 +4,7 @@ mod recording;
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki_sim::{
     Drift, Drive, DriveOptions, Format, Generation, RouteKind, Sensor, SimulateOptions, Standard, WorldKind, simulate,
@@ -78,7 +78,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         // The same drive as in the folders of that world.
         RECORDING if options.world == "urban" => Format::SemanticKitti,
         RECORDING => Format::Rellis3d,
-        other => other.parse()?,
+        other => other.parse().with_context(|| format!("--format {other} is neither {RECORDING} nor a dataset's"))?,
     };
     let mut plan = match &options.standard {
         Some(name) => {

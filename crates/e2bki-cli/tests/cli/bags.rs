@@ -50,6 +50,12 @@ mod tests {
         );
         works(here, &["eval", "bag.e2bki", "drive.mcap"]);
 
+        // Where damage took all there was, that is said.
+        std::fs::write(here.join("cut.mcap"), &bytes("drive.mcap")[..5000]).unwrap();
+        let refused = e2bki(here, &["map", "cut.mcap"]);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && said.contains("ends without its last records"), "{said}");
+
         // What was recorded says what the map file says.
         let map = e2bki_store::load(here.join("bag.e2bki")).unwrap();
         let bag = Bag::open(here.join("map.mcap")).unwrap();

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::{done, name, text};
+use crate::{done, name, small_drive, text};
 
 const FRAMES: u64 = 6;
 
@@ -14,7 +14,7 @@ const FRAMES: u64 = 6;
 const RUN: &str = r#"
 mount -t tmpfs -o size="$KILOBYTES"k none "$DISK" || exit 99
 out=$DISK/map.e2bki
-"$E2BKI" map "$DRIVE" --max-range 12 -o "$out" --save-every 1 $MORE > "$DISK-said" 2> "$DISK-complained"
+"$E2BKI" map "$DRIVE" -o "$out" --save-every 1 $MORE > "$DISK-said" 2> "$DISK-complained"
 echo "ended $?"
 echo "left $(ls "$DISK" | tr '\n' ' ')"
 mount -o remount,size=64m "$DISK"
@@ -23,7 +23,7 @@ if [ -e "$out" ]; then
 fi
 # With --memory the tiles are kept where the file could not be written: they are whole, and in the way of a new run.
 if [ -e "$out.tiles" ]; then "$E2BKI" check "$out.tiles" > /dev/null || echo damaged; rm -r "$out.tiles"; fi
-"$E2BKI" map "$DRIVE" --max-range 12 -o "$out" $MORE > /dev/null && "$E2BKI" info "$out" --hash
+"$E2BKI" map "$DRIVE" -o "$out" $MORE > /dev/null && "$E2BKI" info "$out" --hash
 "#;
 
 fn run(drive: &Path, disk: &Path, kilobytes: u64, more: &str) -> Output {
@@ -55,12 +55,9 @@ fn a_disk_that_is_full_at_any_moment_loses_nothing_that_was_saved() {
     let folder = tempfile::tempdir().unwrap();
     let (drive, disk) = (folder.path().join("drive"), folder.path().join("disk"));
     std::fs::create_dir(&disk).unwrap();
-    let frames = FRAMES.to_string();
-    let simulated = ["simulate", "--world", "urban", "--frames", &frames, "--no-images"];
-    done(&[&simulated[..], &["--format", "semantickitti", "--out", name(&drive)]].concat());
-    let drive = drive.join("sequences").join("00");
+    small_drive(&drive, FRAMES as usize, 75);
     let whole = folder.path().join("map.e2bki");
-    done(&["map", name(&drive), "--max-range", "12", "-o", name(&whole)]);
+    done(&["map", name(&drive), "-o", name(&whole)]);
     let hash = done(&["info", name(&whole), "--hash"]);
     let most = 3 * std::fs::metadata(&whole).unwrap().len() / 1000;
     let (mut full, mut saved) = (0, 0);

@@ -57,7 +57,10 @@ fn mistakes_name_what_to_do() {
         (vec!["layers", map, "-o", out, "--unknown-lethal", "--epsg", "4326"], "projected"),
         (vec!["layers", map, "-o", out, "--robot", name(&missing)], "none.toml"),
         (vec!["layers", map, "-o", out, "--region", "5,5,1,1"], "region"),
+        (vec!["layers", map, "-o", out, "--region", "nan,0,1,1"], "--region: NaN"),
+        (vec!["layers", map, "-o", out, "--unknown-lethal", "--region=-1e9,-1e9,1e9,1e9"], "within ±"),
         (vec!["plan", map, "--from", "0", "--to", "1,1"], "--from takes 2 numbers"),
+        (vec!["plan", map, "--from", "nan,0", "--to", "1,1"], "--from: NaN"),
         (vec!["plan", map, "--from", "0,0", "--to", "1,1", "-o", "way.kml"], "geojson or csv"),
     ] {
         let done = e2bki(&arguments);

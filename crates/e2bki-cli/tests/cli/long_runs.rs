@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use e2bki::{ClassSet, Config, Mapper};
 
-use crate::{e2bki, name, text};
+use crate::{e2bki, name, small_drive, text};
 
 /// A drive that goes on until it is stopped, of small frames.
 const DRIVE: [&str; 8] = ["map", "sim:urban", "--max-range", "15", "--every", "10", "--set", "views.live_voxels=false"];
@@ -90,31 +90,53 @@ fn a_second_signal_ends_at_once() {
     assert!(code == Some(143) || code == Some(1), "{code:?}");
 }
 
-/// `E2BKI_KILLS` sets how often (default 6): `E2BKI_KILLS=1000 cargo test -p e2bki-cli --test cli killed`.
+/// `E2BKI_KILLS` sets how often each way (default 3): `E2BKI_KILLS=1000 cargo test -p e2bki-cli --test cli killed`.
 #[cfg(unix)]
 #[test]
 fn a_run_that_is_killed_leaves_the_last_map_whole() {
-    let kills: u64 = std::env::var("E2BKI_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
+    let kills: u64 = std::env::var("E2BKI_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
     let folder = tempfile::tempdir().unwrap();
-    for round in 0..kills {
-        let out = folder.path().join("map.e2bki");
-        let tiles = folder.path().join("map.e2bki.tiles");
-        let more: &[&str] = if round % 3 == 2 { &["--memory", "1GB"] } else { &[] };
-        let child = endless(&out, more);
+    let drive = folder.path().join("drive");
+    // Longer than any run of it is let go on.
+    small_drive(&drive, 1000, 12);
+    let (out, tiles) = (folder.path().join("map.e2bki"), folder.path().join("map.e2bki.tiles"));
+    let mut ends = [0_u64; 2];
+    let mut round = 0;
+    while ends.iter().any(|count| *count < kills) {
+        round += 1;
+        assert!(round <= 4 * kills + 10, "most runs end before they are killed: {ends:?}");
+        let way = usize::from(ends[1] < ends[0]);
+        let mut command = program();
+        command.args(["map", name(&drive), "--save-every", "1", "-o", name(&out)]);
+        if round % 3 == 2 {
+            command.args(["--memory", "1GB"]);
+        }
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         wait_for(|| out.exists());
         let before = e2bki_store::MapFile::open(&out).unwrap().header().frames;
-        std::thread::sleep(Duration::from_micros(round * 7_919_317 % 400_000));
-        signal(&child, if round % 2 == 0 { "-KILL" } else { "-TERM" });
-        ended(child);
+        std::thread::sleep(Duration::from_micros(round * 7_919_317 % 60_000));
+        let running = child.try_wait().unwrap().is_none();
+        signal(&child, ["-KILL", "-TERM"][way]);
+        let (code, said) = ended(child);
         let checked = e2bki_store::check(&out).unwrap();
         assert!(checked.findings.is_empty(), "round {round}: {:?}", checked.findings);
-        assert!(e2bki_store::MapFile::open(&out).unwrap().header().frames >= before);
+        let frames = e2bki_store::MapFile::open(&out).unwrap().header().frames;
+        assert!(frames >= before, "round {round}: {frames} frames after {before}");
+        // Who is asked to end says how many frames are in the file, and they are.
+        if running && way == 1 {
+            assert!(
+                code == Some(1) && said.contains(&format!("the first {frames} frames")),
+                "{round}: {frames} {said}"
+            );
+        }
+        ends[way] += u64::from(running);
         if tiles.exists() {
-            assert!(e2bki_store::check(&tiles).unwrap().findings.is_empty());
+            assert!(e2bki_store::check(&tiles).unwrap().findings.is_empty(), "round {round}");
             std::fs::remove_dir_all(&tiles).unwrap();
         }
         std::fs::remove_file(&out).unwrap();
     }
+    eprintln!("killed {} times, asked to end {} times, in {round} runs", ends[0], ends[1]);
 }
 
 #[test]
@@ -126,6 +148,14 @@ fn two_programs_do_not_write_one_map() {
     let second = e2bki(&["map", "sim:urban", "--frames", "0..1", "-o", name(&out)]);
     assert_eq!(second.status.code(), Some(2));
     assert!(text(&second.stderr).contains(&format!("process {}", first.id())), "{}", text(&second.stderr));
+    // Nor is it changed in place meanwhile.
+    let poses = folder.path().join("poses.txt");
+    std::fs::write(&poses, "1 0 0 0 0 1 0 0 0 0 1 0\n").unwrap();
+    for change in [&["remove", "--submap", "0"][..], &["correct", "--poses", name(&poses)]] {
+        let refused = e2bki(&[&change[..1], &[name(&out)], &change[1..], &["-o", name(&out)]].concat());
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(text(&refused.stderr).contains(&format!("process {}", first.id())), "{}", text(&refused.stderr));
+    }
     first.kill().unwrap();
     first.wait().unwrap();
     assert!(e2bki_store::check(&out).unwrap().findings.is_empty());
@@ -150,6 +180,30 @@ fn a_save_that_fails_is_tried_again() {
     assert!(e2bki_store::check(&out).unwrap().findings.is_empty());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_rate_is_kept_and_a_run_that_waits_can_be_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let (paced, hurried) = (folder.path().join("paced.e2bki"), folder.path().join("hurried.e2bki"));
+    let start = Instant::now();
+    for (out, more) in [(&paced, &["--rate", "4"][..]), (&hurried, &[])] {
+        let made = e2bki(&[&DRIVE[..], &["--frames", "0..50", "-o", name(out)], more].concat());
+        assert!(made.status.success(), "{}", text(&made.stderr));
+        // Five frames: four periods between them.
+        assert!(start.elapsed() >= Duration::from_secs(1));
+    }
+    assert!(std::fs::read(&paced).unwrap() == std::fs::read(&hurried).unwrap());
+    let slow = folder.path().join("slow.e2bki");
+    let child = endless(&slow, &["--rate", "0.01"]);
+    wait_for(|| slow.exists());
+    let asked = Instant::now();
+    signal(&child, "-TERM");
+    let (code, said) = ended(child);
+    assert!(code == Some(1) && said.contains("the map of the first 1 frames"), "{said}");
+    assert!(asked.elapsed() < Duration::from_secs(30), "{:?}", asked.elapsed());
+    assert_eq!(e2bki(&[&DRIVE[..], &["--rate", "0"]].concat()).status.code(), Some(2));
+}
+
 #[test]
 fn outputs_that_cannot_be_written_are_noticed_before_any_work() {
     let folder = tempfile::tempdir().unwrap();
@@ -170,9 +224,14 @@ fn outputs_that_cannot_be_written_are_noticed_before_any_work() {
             assert!(start.elapsed() < Duration::from_secs(30));
         }
     }
-    for arguments in
-        [vec!["demo", "--json"], vec!["info", "map", "--json"], vec!["bench", "--json"], vec!["merge", "a", "-o"]]
-    {
+    for arguments in [
+        vec!["demo", "--json"],
+        vec!["info", "map", "--json"],
+        vec!["bench", "--json"],
+        vec!["merge", "a", "-o"],
+        vec!["remove", "a", "--submap", "0", "-o"],
+        vec!["correct", "a", "--poses", "p", "-o"],
+    ] {
         let output = e2bki(&[&arguments[..], &[name(&is_folder)]].concat());
         assert!(text(&output.stderr).contains("is a folder"), "{arguments:?}: {}", text(&output.stderr));
     }

@@ -43,3 +43,27 @@ fn name(path: &Path) -> &str {
 fn golden() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../e2bki-store/tests/golden/version-1.e2bki")
 }
+
+/// A drive over an uneven field with trees, `side` × `side` points a frame: small, where many runs are more than long ones.
+fn small_drive(folder: &Path, frames: usize, side: usize) {
+    for part in ["frames", "labels"] {
+        std::fs::create_dir_all(folder.join(part)).unwrap();
+    }
+    let (mut points, mut labels) = (Vec::new(), Vec::new());
+    for k in 0..side * side {
+        let (i, j) = (k % side, k / side);
+        let place = [i, j].map(|n| 0.4 * (n as f32 - 0.5 * side as f32));
+        let tree = k % 17 == 0;
+        let height = if tree { 0.1 * (k % 23) as f32 } else { -1.5 + 0.05 * (k % 5) as f32 };
+        points.extend([place[0], place[1], height, 0.0].map(f32::to_le_bytes).concat());
+        labels.extend(u32::from(tree).to_le_bytes());
+    }
+    let mut poses = String::new();
+    for frame in 0..frames {
+        std::fs::write(folder.join(format!("frames/{frame:06}.bin")), &points).unwrap();
+        std::fs::write(folder.join(format!("labels/{frame:06}.label")), &labels).unwrap();
+        poses += &format!("1 0 0 {:.1} 0 1 0 0 0 0 1 0\n", 0.7 * frame as f32);
+    }
+    std::fs::write(folder.join("poses.txt"), poses).unwrap();
+    std::fs::write(folder.join("e2bki.toml"), "classes = [\"ground\", \"tree\"]\nids = \"classes\"\n").unwrap();
+}

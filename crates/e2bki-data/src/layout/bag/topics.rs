@@ -116,8 +116,10 @@ fn fullest(bag: &Bag, clouds: &[usize], notes: &mut Vec<String>) -> Result<usize
     }
     let best = clouds.iter().copied().max_by_key(|i| (bytes[*i], std::cmp::Reverse(*i)));
     let Some(best) = best else {
+        // What was damaged or cut off may be why.
+        let notes: String = bag.notes().iter().map(|note| format!("; {note}")).collect();
         return Err(Error::Missing(format!(
-            "{} holds no clouds ({CLOUD}), so there is nothing to map; its topics: {}",
+            "{} holds no clouds ({CLOUD}), so there is nothing to map; its topics: {}{notes}",
             bag.path().display(),
             listed(bag)
         )));
