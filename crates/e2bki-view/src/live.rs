@@ -139,15 +139,10 @@ impl Publisher {
         if let Some(scene) = self.show.scene(0) {
             scene.moved(place);
         }
-<<<<<<< HEAD
         if self.is_due() {
-            self.dirty.update(map, self.frames);
-=======
-        if due && affordable && (self.subscribed || self.show.clients() > 0) {
             if !self.partial {
                 self.dirty.update(map, self.frames);
             }
->>>>>>> unbreak
             self.publish(map, start);
             if let Some(channel) = &self.channel {
                 // Points that find no room are not missed: the next frame has as many.
