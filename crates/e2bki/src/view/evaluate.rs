@@ -188,11 +188,10 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
         }
         let mut cursor = 0;
         for (((order, _), seen), share) in found.iter().zip(&*seen).zip(shares.chunks_exact(stride)) {
-            if seen.form.follows && matches!(self.kernels, Kernels::Computed) {
-                if let Some(values) = self.places.add(simd, seen, share, sums) {
-                    *kernel_values += values;
-                    continue;
-                }
+            let rows = seen.form.follows && matches!(self.kernels, Kernels::Computed);
+            if rows && let Some(values) = self.places.add(simd, seen, share, sums) {
+                *kernel_values += values;
+                continue;
             }
             let known = match self.kernels {
                 Kernels::Computed => None,
