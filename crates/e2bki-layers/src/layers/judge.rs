@@ -46,10 +46,7 @@ impl Layers {
         let bands = tiles.bands(grid, 1, &mut self.cells).into_par_iter();
         let bands = bands.zip(tiles.bands(grid, classes, &mut self.probability).into_par_iter());
         let bands = bands.zip(tiles.bands(grid, 1, late)).zip(rises.par_chunks_mut(tiles.size()[0])).enumerate();
-        let of_band = |(band, (((cells, probability), late), rises)): (
-            usize,
-            (((&mut [Cell], &mut [f32]), &mut [bool]), &mut [bool]),
-        )| {
+        let bare = bands.map(|(band, (((cells, probability), late), rises))| {
             let (rows, mut bare) = (tiles.rows_of(band), 0);
             if !raised.may_meet(&rows) && !changed.may_meet(&rows) {
                 return 0;
@@ -72,15 +69,15 @@ impl Layers {
                 }
             }
             bare
-        };
-        bands.map(of_band).sum()
+        });
+        bare.sum()
     }
 
     /// Takes over beliefs at the ground of cells, by rows of tiles from one on, and marks those that are others than before.
     fn believe(&mut self, first: usize, part: &[Vec<usize>], beliefs: &Beliefs, calibrated: bool, changed: &mut Marks) {
         let (tiles, grid, classes) = (&self.tiles, &self.grid, self.classes);
-        let rows = tiles.rows_of(first).start..tiles.rows_of(first + part.len() - 1).end;
-        changed.widen(&rows);
+        let asked = part.iter().enumerate().filter(|(_, cells)| !cells.is_empty());
+        asked.for_each(|(band, _)| changed.widen(&tiles.rows_of(first + band)));
         let before = |band: usize| part[..band].iter().map(Vec::len).sum::<usize>();
         let answers: Vec<usize> = (0..part.len()).map(before).collect();
         let bands = tiles.bands(grid, 1, &mut self.cells).into_par_iter();
