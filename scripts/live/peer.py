@@ -16,6 +16,7 @@ Each prints one line of JSON. ROS_DOMAIN_ID is the domain; ZENOH_ENDPOINT is whe
 
 import argparse
 import os
+import sys
 
 from ask import ask, call, parameter
 from hear import join, latency, listen
@@ -78,6 +79,10 @@ def main():
     caller.set_defaults(run=call)
     arguments = parser.parse_args()
     arguments.run(arguments)
+    if os.environ.get("ZENOH_ENDPOINT"):
+        # Its threads may wait for Python's at the end, and Python for them.
+        sys.stdout.flush()
+        os._exit(0)
 
 
 if __name__ == "__main__":

@@ -76,9 +76,11 @@ class Domain:
         cache = zenoh.ext.CacheConfig(max_samples=depth) if latched else None
         block = zenoh.CongestionControl.BLOCK if reliable else zenoh.CongestionControl.DROP
         return Writer(
+            self,
+            name,
             zenoh.ext.declare_advanced_publisher(
                 self.session, self.key(name, ros), congestion_control=block, cache=cache, publisher_detection=latched
-            )
+            ),
         )
 
     def reader(self, name, ros, quality):
@@ -91,8 +93,14 @@ class Domain:
 
 
 class Writer:
-    def __init__(self, publisher):
-        self.publisher, self.sent, self.gid = publisher, 0, uuid.uuid4().bytes
+    def __init__(self, domain, name, publisher):
+        # The session ends when nobody has it any more.
+        self.domain, self.name, self.publisher, self.sent, self.gid = domain, name, publisher, 0, uuid.uuid4().bytes
+
+    def listeners(self):
+        """Tokens of those who listen, as the graph of ROS has them."""
+        tokens = f"@ros2_lv/{self.domain.number}/*/*/*/MS/*/*/*/{self.name.replace('/', '%')}/**"
+        return [reply for reply in self.domain.session.liveliness().get(tokens, timeout=2.0) if reply.ok]
 
 
 class Reader:
@@ -127,7 +135,7 @@ def take(reader):
 
 def wait_matched(writers, seconds=30.0):
     end = time.time() + seconds
-    while not all(writer.publisher.matching_status.matching for writer in writers):
+    while not all(writer.listeners() for writer in writers):
         if time.time() > end:
             sys.exit("nobody listens")
         time.sleep(0.05)
