@@ -26,10 +26,11 @@ use crate::{network, outputs, table};
     (`temperature`, of hard labels `label_strength`), and how sure the map may be (`agreement`, which changes how beliefs\n\
     are read and nothing of what is mapped). Every second of the chosen frames is mapped, over and over, and each map is\n\
     asked at the labelled points of the frames between and read with the agreement that fits it; the least Brier score\n\
-    is taken, or what there was where nothing is clearly better. With --by-class also how far kernels reach: whether\n\
-    uncertain primitives are kept (`gate`), the reach of all (`uncertainty_sensitivity`) and of single classes\n\
-    (`class_reach`). A step is taken if Acc, mIoU and Brier score gain by it, less a price for volume, which may be 1.3\n\
-    times that of the map as it is. Calibrate on frames that you do not test on.")]
+    is taken, or what there was where nothing is clearly better; a confusion only if it gains more than parts of the\n\
+    ground differ by. With --by-class also how far kernels reach: whether uncertain primitives are kept (`gate`), the\n\
+    reach of all (`uncertainty_sensitivity`) and of single classes (`class_reach`), the less the less is known of them.\n\
+    A step is taken if Acc, mIoU and Brier score gain by it, less a price for volume, which may be 1.35 times that of\n\
+    the map as it is. Calibrate on frames that you do not test on.")]
 pub(crate) struct Options {
     #[command(flatten)]
     data: DataArguments,

@@ -1,72 +1,38 @@
 //! What a few labelled frames teach about reach: whether uncertain primitives are better kept, how far all kernels reach,
 //! and those of single classes.
 //!
-//! Maps of half of the frames are asked at the labelled points of the other half, and the other way round. A step is
-//! taken if the answers of both together are better by it: right, in all classes, and as sure as they may be (every map
-//! is read with the `agreement` that fits it), less a price for volume. Labelled returns alone would have every reach as
-//! long as it is allowed to be, so the volume is bounded as well. What helps in a few places only is chance: the gain must
-//! stand out of its own error, found by leaving out an eighth of the ground at a time; more so for a single class, of
-//! which one drive knows less.
+//! A step is taken if the answers are better by it: right, in all classes, and as sure as they may be, less a price for
+//! volume (`halves.rs`). Labelled returns alone would have every reach as long as it is allowed to be, so the volume is
+//! bounded as well. What helps in a few places only is chance: the gain must stand out of its own error. Of single classes
+//! one drive knows less, so theirs is shrunk by how little is known (`response.rs`).
 
 use e2bki::config::{ClassFactors, Gate};
-use e2bki::{Belief, ClassSet, Config, Mapper, SemanticMapper};
+use e2bki::{ClassSet, Config};
 
-use crate::calibration::Calibration;
 use crate::error::Result;
 use crate::frame::LabelledFrame;
-use crate::reading;
-use crate::tally::Tally;
+use crate::halves::{Found, Halves, Worth, gain};
+use crate::response::{PROBE, Response, price_within};
 
 /// Times as much volume as without anything learned that a map may claim.
-const BUDGET: f64 = 1.3;
+const BUDGET: f64 = 1.35;
 
-/// What a percent of that volume costs, in percent of [`Worth::total`].
+/// What a percent of that volume costs at least, in percent of [`Worth::total`].
 const PRICE: f64 = 0.01;
 
-/// What must be gained by a step, in the same percent: less is noise.
+/// What must be gained by a step, in the same percent and in standard errors: less is noise.
 const LEAST_GAIN: f64 = 0.025;
-
-/// Standard errors that must be gained by a step of all classes, and of a single one.
-const COMMON: f64 = 0.5;
-const SINGLE: f64 = 2.0;
+const LEAST_ERRORS: f64 = 0.5;
 
 /// A step of the reach of all classes, and how many are tried.
 const REACH: f64 = 1.1;
 const REACHES: usize = 4;
 
-/// Factors of the reach of a class.
-const FACTORS: [f32; 2] = [1.4, 0.7];
+/// Shares of what is best for the single classes that are tried.
+const SHARES: [f64; 2] = [1.0, 0.5];
 
 /// Labelled points that a class must have before anything is learned of it.
 const FEWEST: usize = 50;
-
-/// Points that are asked about in each half, evenly spread.
-const MOST: usize = 50_000;
-
-/// Parts of the ground, made of squares of so many metres.
-const PARTS: usize = 8;
-const SQUARE_M: f64 = 4.0;
-
-/// Answers of maps that were asked at the frames they were not made of, all in percent but the volume.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Worth {
-    /// Right answers of all places.
-    pub acc: f64,
-    /// Mean IoU with unanswered places as missed.
-    pub miou: f64,
-    /// Brier score of the confidence 1 − u.
-    pub brier: f64,
-    /// Its expected calibration error.
-    pub ece: f64,
-    /// Claimed volume of both maps, cubic metres.
-    pub volume_m3: f64,
-}
-
-impl Worth {
-    fn total(&self) -> f64 {
-        self.acc + 0.5 * self.miou - 0.5 * self.brier
-    }
-}
 
 /// What was learned of reach.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -83,20 +49,6 @@ pub struct ClassCalibration {
     learned: Config,
 }
 
-/// One half of the frames to map, and what to ask of the map.
-struct Fold<'a> {
-    mapped: Vec<&'a LabelledFrame>,
-    places: Vec<[f64; 3]>,
-    truth: Vec<usize>,
-}
-
-/// The answers to all that was asked, by parts of the ground.
-struct Found {
-    config: Config,
-    parts: Vec<(Tally, Calibration)>,
-    volume_m3: f64,
-}
-
 impl ClassCalibration {
     /// Learns it from frames of one drive in their order, starting from a configuration; nothing if there is nothing to
     /// ask about. The volume is bounded by that of `uncalibrated`, which knows nothing of the labels. `step` is called
@@ -108,37 +60,20 @@ impl ClassCalibration {
         config: &Config,
         mut step: impl FnMut(),
     ) -> Result<Option<Self>> {
-        let folds = [fold(frames, 0, classes.len()), fold(frames, 1, classes.len())];
-        if folds.iter().any(|fold| fold.mapped.is_empty() || fold.truth.is_empty()) {
-            return Ok(None);
-        }
-        let mut search = Search::new(&folds, classes, uncalibrated, config)?;
+        let Some(halves) = Halves::new(frames, classes) else { return Ok(None) };
+        let mut search = Search::new(&halves, uncalibrated, config)?;
         let before = search.best.worth(None);
-        search.consider(|c| c.fusion.gate = Gate::Off, COMMON)?;
+        search.consider(|c| c.fusion.gate = Gate::Off)?;
         step();
         for _ in 0..REACHES {
-            let taken = search.consider(|c| c.kernel.uncertainty_sensitivity *= REACH, COMMON)?;
+            let taken = search.consider(|c| c.kernel.uncertainty_sensitivity *= REACH)?;
             step();
             if !taken {
                 break;
             }
         }
         let common = search.best.config.clone();
-        let mut asked = vec![0; classes.len()];
-        folds.iter().flat_map(|fold| &fold.truth).for_each(|class| asked[*class] += 1);
-        // Frequent classes first: what is learned of them, others are measured with.
-        let mut order: Vec<usize> = (0..classes.len()).filter(|class| asked[*class] >= FEWEST).collect();
-        order.sort_by_key(|class| std::cmp::Reverse(asked[*class]));
-        for class in order {
-            for factor in FACTORS {
-                let reach = |c: &Config| times(&c.kernel.class_reach, class, factor, classes.len());
-                let taken = search.consider(|c| c.kernel.class_reach = reach(c), SINGLE)?;
-                step();
-                if taken {
-                    break;
-                }
-            }
-        }
+        search.single_classes(&mut step)?;
         let (after, learned) = (search.best.worth(None), search.best.config.clone());
         Ok(Some(Self { before, after, maps: search.maps, common, learned }))
     }
@@ -155,14 +90,13 @@ impl ClassCalibration {
 
     /// Most steps that are tried.
     pub fn most_steps(classes: usize) -> usize {
-        1 + REACHES + FACTORS.len() * classes
+        1 + REACHES + 2 * classes + SHARES.len()
     }
 }
 
 /// The best configuration so far.
 struct Search<'a> {
-    folds: &'a [Fold<'a>],
-    classes: &'a ClassSet,
+    halves: &'a Halves<'a>,
     /// Volume without anything learned.
     volume_m3: f64,
     maps: usize,
@@ -170,102 +104,74 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(folds: &'a [Fold<'a>], classes: &'a ClassSet, uncalibrated: &Config, config: &Config) -> Result<Self> {
-        let volume_m3 = ask(folds, classes, uncalibrated)?.volume_m3;
-        let best = ask(folds, classes, config)?;
-        Ok(Self { folds, classes, volume_m3, maps: 2 * folds.len(), best })
+    fn new(halves: &'a Halves<'a>, uncalibrated: &Config, config: &Config) -> Result<Self> {
+        let volume_m3 = halves.ask(uncalibrated)?.volume_m3;
+        Ok(Self { halves, volume_m3, maps: 2 * Halves::MAPS, best: halves.ask(config)? })
     }
 
-    /// Takes a change if it is worth more than it costs by so many standard errors; says whether.
-    fn consider(&mut self, change: impl FnOnce(&mut Config), errors: f64) -> Result<bool> {
-        let found = ask(self.folds, self.classes, &self.best.config.clone().with(change))?;
-        self.maps += self.folds.len();
+    /// Volume in percent of that without anything learned.
+    fn percent(&self, volume_m3: f64) -> f64 {
+        100.0 * volume_m3 / self.volume_m3.max(f64::MIN_POSITIVE)
+    }
+
+    fn ask(&mut self, config: &Config) -> Result<Found> {
+        self.maps += Halves::MAPS;
+        self.halves.ask(config)
+    }
+
+    /// Takes a change if it is worth more than it costs and more than its error; says whether.
+    fn consider(&mut self, change: impl FnOnce(&mut Config)) -> Result<bool> {
+        let found = self.ask(&self.best.config.clone().with(change))?;
         let (gain, error) = gain(&found, &self.best);
-        let larger = found.volume_m3 - self.best.volume_m3;
-        let gain = gain - PRICE * 100.0 * larger / self.volume_m3.max(f64::MIN_POSITIVE);
+        let larger = self.percent(found.volume_m3 - self.best.volume_m3);
         let fits = found.volume_m3 <= BUDGET * self.volume_m3 || larger <= 0.0;
-        let taken = fits && gain > LEAST_GAIN.max(errors * error);
+        let taken = fits && gain - PRICE * larger > LEAST_GAIN.max(LEAST_ERRORS * error);
         if taken {
             self.best = found;
         }
         Ok(taken)
     }
-}
 
-impl Found {
-    /// What the answers are worth, with one part of the ground left out.
-    fn worth(&self, without: Option<usize>) -> Worth {
-        let classes = self.parts.first().map_or(0, |(tally, _)| tally.classes());
-        let (mut tally, mut calibration) = (Tally::new(classes), Calibration::default());
-        for (_, (answers, sure)) in self.parts.iter().enumerate().filter(|(part, _)| Some(*part) != without) {
-            tally.merge(answers);
-            calibration.merge(sure);
+    /// Changes the reach of every class a little, one at a time, and takes all where they are best together, as far as that
+    /// is known and within the bound of the volume.
+    fn single_classes(&mut self, step: &mut impl FnMut()) -> Result<()> {
+        let asked = self.halves.asked();
+        let mut responses = Vec::new();
+        for class in (0..asked.len()).filter(|class| asked[*class] >= FEWEST) {
+            let changed = |factor: f32, config: &Config| {
+                let reach = times(&config.kernel.class_reach, class, factor, asked.len());
+                config.clone().with(|c| c.kernel.class_reach = reach)
+            };
+            let up = self.ask(&changed(PROBE, &self.best.config))?;
+            step();
+            let down = self.ask(&changed(1.0 / PROBE, &self.best.config))?;
+            step();
+            let volumes = [&down, &self.best, &up].map(|found| self.percent(found.volume_m3));
+            responses.push(Response::new(class, [&down, &self.best, &up], volumes));
         }
-        let score = tally.score();
-        Worth {
-            acc: score.acc.unwrap_or(0.0),
-            miou: score.strict_miou.unwrap_or(0.0),
-            brier: calibration.brier().unwrap_or(0.0),
-            ece: calibration.ece().unwrap_or(0.0),
-            volume_m3: self.volume_m3,
+        let room = self.percent(BUDGET * self.volume_m3 - self.best.volume_m3);
+        let price = price_within(&responses, PRICE, room);
+        for share in SHARES {
+            let mut reach = self.best.config.kernel.class_reach.clone();
+            for response in &responses {
+                // Two digits after the point: more would say more than is known.
+                let factor = (100.0 * (share * response.best(price)).exp()).round() / 100.0;
+                reach = times(&reach, response.class, factor as f32, asked.len());
+            }
+            let taken = self.consider(|c| c.kernel.class_reach = reach)?;
+            step();
+            if taken {
+                break;
+            }
         }
+        Ok(())
     }
-}
-
-/// How much more one is worth than another, and the standard error of that: a jackknife over parts of the ground.
-fn gain(new: &Found, old: &Found) -> (f64, f64) {
-    let of = |without| new.worth(without).total() - old.worth(without).total();
-    let without: Vec<f64> = (0..PARTS).map(|part| of(Some(part))).collect();
-    let mean = without.iter().sum::<f64>() / PARTS as f64;
-    let squares: f64 = without.iter().map(|v| (v - mean) * (v - mean)).sum();
-    (of(None), (squares * (PARTS - 1) as f64 / PARTS as f64).sqrt())
 }
 
 /// The factors with that of one class changed.
 fn times(factors: &ClassFactors, class: usize, factor: f32, classes: usize) -> ClassFactors {
     let changed = |c: usize| factors.of(c) * if c == class { factor } else { 1.0 };
     ClassFactors::new((0..classes).map(changed).collect())
-}
-
-/// Every second frame from `first` on is mapped; labelled points of the others are asked about.
-fn fold(frames: &[LabelledFrame], first: usize, classes: usize) -> Fold<'_> {
-    let asked = frames.iter().skip(1 - first).step_by(2);
-    let all: Vec<([f64; 3], usize)> = asked.flat_map(|frame| frame.labelled_places(classes)).collect();
-    let (places, truth) = all.iter().step_by(all.len().div_ceil(MOST).max(1)).copied().unzip();
-    Fold { mapped: frames.iter().skip(first).step_by(2).collect(), places, truth }
-}
-
-/// The maps of a configuration, asked and read as surely as they may be.
-fn ask(folds: &[Fold<'_>], classes: &ClassSet, config: &Config) -> Result<Found> {
-    let (mut tallies, mut answers, mut volume_m3) = (vec![Tally::new(classes.len()); PARTS], Vec::new(), 0.0);
-    for fold in folds {
-        let mut map = Mapper::new(classes.clone(), config.clone().with(|c| c.views.live_voxels = false))?;
-        for frame in &fold.mapped {
-            map.insert(&frame.borrow())?;
-        }
-        let beliefs = map.query_voxels(&fold.places)?;
-        for ((belief, place), truth) in beliefs.iter().zip(&fold.places).zip(&fold.truth) {
-            let part = part(*place);
-            tallies[part].add(*truth, belief.label());
-            answers.extend(belief.label().map(|label| (part, (belief, label == *truth))));
-        }
-        volume_m3 += map.voxels(config.views.resolution)?.centers.len() as f64 * config.views.resolution.powi(3);
-    }
-    let known: Vec<(Belief, bool)> = answers.iter().map(|(_, answer)| *answer).collect();
-    let agreement = reading::fit(&known, config.views.agreement);
-    let mut sure = vec![Calibration::default(); PARTS];
-    for (part, (belief, right)) in answers {
-        sure[part].add(right, 1.0 - belief.read_with(agreement).uncertainty());
-    }
-    let config = config.clone().with(|c| c.views.agreement = agreement);
-    Ok(Found { config, parts: tallies.into_iter().zip(sure).collect(), volume_m3 })
-}
-
-/// The part of the ground that a place is in: squares, dealt out as if at random.
-fn part(place: [f64; 3]) -> usize {
-    let [x, y] = [place[0], place[1]].map(|v| (v / SQUARE_M).floor() as i64 as u64);
-    let mixed = x.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ y.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
-    (mixed.wrapping_mul(0xD6E8_FEB8_6659_FD93) >> 40) as usize % PARTS
 }
 
 #[cfg(test)]
@@ -302,29 +208,10 @@ mod tests {
         assert!(reach > config.kernel.uncertainty_sensitivity, "{reach}");
         assert!(learned.after.volume_m3 <= BUDGET * learned.before.volume_m3, "{learned:?}");
         assert_eq!(learned.config().kernel.class_reach.of(2), 1.0, "of a class that is not there nothing is learned");
-        assert!(steps <= ClassCalibration::most_steps(3) && learned.maps == 2 * (steps + 2));
+        assert!(steps <= ClassCalibration::most_steps(3) && learned.maps == Halves::MAPS * (steps + 2));
         // What it says of itself is what its configuration gives.
         let again = ClassCalibration::learn(&drive(), &classes(), &config, learned.config(), || ()).unwrap().unwrap();
         assert_eq!(again.before, learned.after);
-    }
-
-    #[test]
-    fn what_helps_in_one_place_only_has_a_large_error() {
-        let found = |right: [u64; PARTS]| {
-            let part = |right: u64| {
-                let (mut tally, mut sure) = (Tally::new(1), Calibration::default());
-                (0..100).for_each(|i| tally.add(0, (i < right).then_some(0)));
-                sure.add(true, 1.0);
-                (tally, sure)
-            };
-            Found { config: Config::default(), parts: right.map(part).to_vec(), volume_m3: 1.0 }
-        };
-        let old = found([50; PARTS]);
-        // One of eight parts gains 8 percent: 1 percent of Acc and of IoU, and as large an error.
-        let (gained, error) = gain(&found([58, 50, 50, 50, 50, 50, 50, 50]), &old);
-        assert!((gained - 1.5).abs() < 1e-9 && (error - 1.5).abs() < 1e-9, "{gained} {error}");
-        let (gained, error) = gain(&found([51; PARTS]), &old);
-        assert!((gained - 1.5).abs() < 1e-9 && error < 1e-9, "{gained} {error}");
     }
 
     #[test]

@@ -6,7 +6,9 @@
 //! labels. The third is `agreement`, with which beliefs are read (`reading.rs`). What counts is the map, not the points by
 //! themselves: maps of every second frame are built over a ladder of values with and without the confusion, all are asked at the
 //! labelled points of the frames between and read as surely as they may be, and the one with the least Brier score is
-//! taken. If that is not clearly less than that of the map as it is, only the way of reading is learned.
+//! taken. If that is not clearly less than that of the map as it is, only the way of reading is learned. A confusion is of
+//! the shares of classes of one drive too, which no score on that drive can tell from what the source means; so it must gain
+//! more than the parts of the ground differ by.
 
 use e2bki::config::Confusion;
 use e2bki::{Belief, ClassSet, Config, EvidentialPoints, Mapper, SemanticMapper};
@@ -14,6 +16,7 @@ use e2bki::{Belief, ClassSet, Config, EvidentialPoints, Mapper, SemanticMapper};
 use crate::calibration::Calibration;
 use crate::error::Result;
 use crate::frame::{LabelledFrame, Said};
+use crate::halves::{Halves, gain};
 use crate::reading;
 
 /// Steps of 2 down and up from the configuration's own value.
@@ -30,6 +33,9 @@ const SAME: f64 = 0.01;
 
 /// A Brier score must be less by this share than that of the map as it is to change what is mapped.
 const NOISE: f64 = 0.02;
+
+/// Standard errors between parts of the ground that a confusion of classes must gain.
+const ERRORS: f64 = 2.0;
 
 /// The map that a value gives.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
@@ -118,7 +124,14 @@ impl SourceCalibration {
             config.views.agreement = reading::fit(&known, own_agreement);
             tried.extend(rung((*value, *corrected, config.views.agreement), &known));
         }
-        let best = best(&before, &tried);
+        let mut best = best_of(&before, &tried);
+        if let Some(corrected) = best.filter(|i| tried[*i].corrected) {
+            let plain = best_of(&before, &tried[..LADDER.count()]);
+            let of = |i: usize| &candidates[i + 1].2;
+            if !clearly_better(frames, classes, [plain.map_or(config, of), of(corrected)])? {
+                best = plain;
+            }
+        }
         let learned = best.map_or_else(|| config.clone(), |i| candidates[i + 1].2.clone());
         Ok(Some(Self { key, before, best: best.map(|i| tried[i]), tried, asked: common.len(), learned }))
     }
@@ -182,7 +195,7 @@ fn rung((value, corrected, agreement): (f64, bool, f64), known: &[(Belief, bool)
 
 /// Which of what was tried is taken: the least Brier score if it is clearly less than that of the map as it is, read as
 /// surely as it may be; otherwise this, unless it is no better than what there was.
-fn best(before: &Rung, tried: &[Rung]) -> Option<usize> {
+fn best_of(before: &Rung, tried: &[Rung]) -> Option<usize> {
     let as_it_is = tried.iter().position(|rung| rung.value == before.value && !rung.corrected)?;
     let least = tried.iter().map(|rung| rung.brier).fold(f64::INFINITY, f64::min);
     // Of those that are as good, the one that changes least.
@@ -192,6 +205,13 @@ fn best(before: &Rung, tried: &[Rung]) -> Option<usize> {
     let clearly = clearly.filter(|i| tried[*i].brier < (1.0 - NOISE) * tried[as_it_is].brier);
     let read = Some(as_it_is).filter(|i| tried[*i].ece < before.ece && tried[*i].agreement != before.agreement);
     clearly.or(read)
+}
+
+/// Whether a configuration is worth more than another by more than parts of the ground differ.
+fn clearly_better(frames: &[LabelledFrame], classes: &ClassSet, [old, new]: [&Config; 2]) -> Result<bool> {
+    let Some(halves) = Halves::new(frames, classes) else { return Ok(false) };
+    let (gained, error) = gain(&halves.ask(new)?, &halves.ask(old)?);
+    Ok(gained > ERRORS * error)
 }
 
 /// The nearest number of three digits.
@@ -261,7 +281,7 @@ mod tests {
         };
         let of = |plain: Vec<Rung>, corrected: Vec<Rung>| {
             let tried = [plain, corrected].concat();
-            best(&before, &tried).map(|i| (tried[i].value, tried[i].corrected))
+            best_of(&before, &tried).map(|i| (tried[i].value, tried[i].corrected))
         };
         // Clearly better, with the confusion or without.
         assert_eq!(of(ladder(false, [7.9, 2.0], 7.0), ladder(true, [7.5, 2.0], 7.5)), Some((4.0, false)));

@@ -38,12 +38,12 @@ impl Live {
         self.publisher.frame(map, frame);
     }
 
-<<<<<<< HEAD
     /// The map changed without a frame.
     #[cfg(feature = "ros2")]
     pub(crate) fn changed(&mut self, map: &Mapper) {
         self.publisher.changed(map);
-=======
+    }
+
     /// A frame of a map of which a part is on the disk; see [`Publisher::frame_of_part`].
     pub(crate) fn frame_of_part(
         &mut self,
@@ -53,7 +53,6 @@ impl Live {
         here: impl Fn([i32; 2]) -> bool,
     ) {
         self.publisher.frame_of_part(map, frame, changes, here);
->>>>>>> unbreak
     }
 
     /// Sends what is left; a page is served until the process is ended.

@@ -60,13 +60,17 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
     context.table(&behind(&all))
 }
 
-/// Recordings, and simulated drives of several seeds.
+/// Recordings, and simulated drives of several seeds; of both what settings are chosen on, if that was asked for.
 pub(super) fn datasets(context: &mut Context) -> Result<Vec<Dataset>> {
-    let mut all = leaderboard::recordings(context)?;
+    let (mut all, split) = if context.options.validation {
+        (leaderboard::tuning_half(context)?.into_iter().collect(), Split::Validation)
+    } else {
+        (leaderboard::recordings(context)?, Split::Test)
+    };
     for standard in leaderboard::SIMULATED {
         for nth in 0..SEEDS.max(context.options.seeds) {
             let (look, simulation) = (&context.options.network, context.simulation());
-            all.push(Dataset::simulated_nth(standard, Split::Test, nth, look, context.frames(), &simulation)?);
+            all.push(Dataset::simulated_nth(standard, split, nth, look, context.frames(), &simulation)?);
         }
     }
     Ok(all)

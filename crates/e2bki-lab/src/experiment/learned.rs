@@ -4,7 +4,7 @@
 use anyhow::Result;
 use e2bki::Config;
 
-use super::classes::{compare, datasets, scores};
+use super::classes::{by_class, compare, datasets, scores};
 use super::context::Context;
 use super::dataset::Dataset;
 use super::method::{Method, OURS, OURS_CALIBRATED};
@@ -27,6 +27,9 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
         let name = if first.is_simulated() { &first.group } else { &first.name };
         context.note(&format!("{name}: {} × {} frames. {words}", group.len(), first.frames))?;
         context.table(&scores(&drives))?;
+        context.note("IoU by class over the places that a map answers, and with the others as missed:")?;
+        context.table(&by_class(first.classes.names(), &drives, |r| &r.iou))?;
+        context.table(&by_class(first.classes.names(), &drives, |r| &r.iou_strict))?;
     }
     context.note(
         "Everything is learned from the frames that ConvBKI's kernels are learned from: the mapped ones of a recording, a \

@@ -89,6 +89,9 @@ pub struct Options {
     /// Simulated drives: `matched` to real recordings, or the `first` ones, whose LiDAR sees farther
     #[arg(long, value_name = "WHICH", default_value = "matched")]
     drives: Generation,
+    /// With table-classes and table-learned: the drives and frames that settings are chosen on, not those that test them
+    #[arg(long)]
+    validation: bool,
     /// LiDAR columns per turn of simulated drives [default: the sensor's own]
     #[arg(long, value_name = "N")]
     columns: Option<usize>,
@@ -110,6 +113,9 @@ pub struct Options {
     json: Option<PathBuf>,
 }
 
+/// Experiments that have drives for choosing as well as for testing.
+const VALIDATED: [&str; 2] = ["table-classes", "table-learned"];
+
 /// Runs an experiment: prints its tables and writes its figures, tables and records to the folder `--out`.
 pub fn run(options: &Options, open_source: OpenSource) -> Result<()> {
     if options.name == "list" {
@@ -119,6 +125,9 @@ pub fn run(options: &Options, open_source: OpenSource) -> Result<()> {
     e2bki_output::outputs::check_files([&options.report, &options.json])?;
     if options.frames == Some(0) {
         bail!("--frames is 0; give at least 1");
+    }
+    if options.validation && !VALIDATED.contains(&experiment.name) {
+        bail!("--validation is for {}; leave it out", VALIDATED.join(" and "));
     }
     let mut context = Context::open(options, open_source, experiment.name, experiment.about)?;
     (experiment.run)(&mut context)?;
