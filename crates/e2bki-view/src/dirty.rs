@@ -61,7 +61,11 @@ impl DirtyTiles {
     /// memory cannot show any more.
     pub(crate) fn update_part(&mut self, map: &Mapper, changes: &Changes, here: impl Fn([i32; 2]) -> bool, frame: u64) {
         self.cursor = map.change_number();
-        if changes.everything { self.add_all(map, frame) } else { self.add(changes, frame) }
+        if changes.everything {
+            self.add_all(map, frame)
+        } else {
+            self.add(changes, frame)
+        }
         self.dirty.retain(|tile, _| here(tile.0));
     }
 
