@@ -67,7 +67,7 @@ impl PyBaseline {
         let (classes, config) = (class_set(classes)?, config_or_default(config));
         threads::check_number(config.run.threads)?;
         let thinning = thinning.map(|(points, cell)| Thinning { points, cell });
-        let options = BuildOptions { bev, thinning, context: false };
+        let options = BuildOptions { bev, thinning, ..BuildOptions::default() };
         let map: Box<dyn SemanticMapper> = match (kernels, baseline) {
             (None, _) => baseline.build_with(classes.clone(), &config, options)?,
             (Some(kernels), Baseline::ConvBki) => {

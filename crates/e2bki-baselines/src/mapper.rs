@@ -30,6 +30,13 @@ impl VoxelMapper {
     pub(crate) fn new(classes: ClassSet, config: &Config, options: BuildOptions, rule: Rule) -> Result<Self> {
         config.check()?;
         select::check(options.thinning)?;
+        if options.occupied_mass.is_nan() || options.occupied_mass < 0.0 {
+            return Err(Error::BadValue {
+                key: "occupied_mass".into(),
+                found: options.occupied_mass.to_string(),
+                allowed: "0 or more".into(),
+            });
+        }
         let pool = match config.run.threads {
             0 => None,
             threads => Some(Arc::new(
@@ -124,6 +131,14 @@ impl VoxelMapper {
         self.classes.len() + 2
     }
 
+    /// Writes what a voxel says into a row of zeros; nothing where it holds too little to be occupied.
+    fn belief(&self, channels: &[u16], sums: &[f32], row: &mut [f32]) {
+        self.rule.belief(channels, sums, row);
+        if row[self.classes.len()] < self.options.occupied_mass {
+            row.fill(0.0);
+        }
+    }
+
     fn beliefs(&self, rows: Vec<f32>) -> Beliefs {
         Beliefs::from_sums(self.classes.len(), self.config.kernel.prior, self.rule.sparsity(&self.config), rows)
     }
@@ -133,7 +148,7 @@ impl VoxelMapper {
         let mut write = || {
             rows.par_chunks_mut(self.stride()).zip(points).with_min_len(1024).for_each(|(row, point)| {
                 if let Some((channels, sums)) = grid.at(*point) {
-                    self.rule.belief(channels, sums, row);
+                    self.belief(channels, sums, row);
                 }
             });
         };
@@ -149,7 +164,7 @@ impl VoxelMapper {
         let mut row = vec![0.0; self.stride()];
         for (center, channels, sums) in grid.iter() {
             row.fill(0.0);
-            self.rule.belief(channels, sums, &mut row);
+            self.belief(channels, sums, &mut row);
             if row[self.classes.len()] > 0.0 {
                 centers.push(center);
                 rows.extend_from_slice(&row);

@@ -10,6 +10,9 @@ pub struct BuildOptions {
     /// Give every point the context of the scan that the configuration has for E2-BKI (neighbours, class trust), for a
     /// comparison on even terms. Without it every point is taken at its word, as these methods do.
     pub context: bool,
+    /// Voxels that hold less kernel mass than this have no answer. 0 lets every voxel answer that holds any, which is how all
+    /// methods are compared; ConvBKI's own programs show voxels from 1 on.
+    pub occupied_mass: f32,
 }
 
 /// At most so many points per cubic cell and frame; the first ones in the frame's order stay.

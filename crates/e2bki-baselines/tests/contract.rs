@@ -5,11 +5,11 @@ mod common;
 
 use common::{Cloud, classes};
 use e2bki::config::Gate;
-use e2bki::{Config, Error, Frame, Pose, Semantics};
+use e2bki::{Config, Error, Frame, Pose, SemanticMapper, Semantics};
 use e2bki_baselines::{Baseline, BuildOptions, ConvBki, ConvKernels, Thinning};
 
 const CLASSES: usize = 5;
-const BEV: BuildOptions = BuildOptions { bev: true, thinning: None, context: false };
+const BEV: BuildOptions = BuildOptions { bev: true, thinning: None, context: false, occupied_mass: 0.0 };
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
@@ -144,6 +144,32 @@ fn gate_and_thinning_leave_out_what_they_should() {
     }
     let expected: usize = cells.values().map(|n| n.min(&2)).sum();
     assert_eq!(insert(Baseline::SBki, &config, Some(Thinning { points: 2, cell: 0.4 })).clusters, expected);
+}
+
+#[test]
+fn voxels_with_less_than_the_mass_of_occupied_ones_have_no_answer() {
+    let cloud = Cloud::random(8, 1000, CLASSES, [0.0; 3]);
+    let map = |occupied_mass| {
+        let options = BuildOptions { bev: true, occupied_mass, ..BuildOptions::default() };
+        let kernels = ConvKernels::initial(CLASSES);
+        let mut map =
+            ConvBki::with_kernels_and_options(classes(CLASSES), &Config::default(), kernels, options).unwrap();
+        map.insert(&cloud.frame()).unwrap();
+        map
+    };
+    let (all, some) = (map(0.0), map(1.0));
+    let (every, left) = (all.voxels().unwrap(), some.voxels().unwrap());
+    let heavy: Vec<usize> = (0..every.centers.len()).filter(|i| every.beliefs.get(*i).evidence() >= 1.0).collect();
+    assert!(0 < heavy.len() && heavy.len() < every.centers.len());
+    assert_eq!(left.centers, heavy.iter().map(|i| every.centers[*i]).collect::<Vec<_>>());
+    // Asked at places, the same voxels answer, and as they did.
+    for (whole, part) in all.query(&every.centers).unwrap().iter().zip(some.query(&every.centers).unwrap().iter()) {
+        assert_eq!(part.observed(), whole.evidence() >= 1.0);
+        assert!(!part.observed() || part.label() == whole.label());
+    }
+    assert!(some.bev().unwrap().centers.len() <= all.bev().unwrap().centers.len());
+    let options = BuildOptions { occupied_mass: f32::NAN, ..BuildOptions::default() };
+    assert!(Baseline::SBki.build_with(classes(2), &Config::default(), options).is_err());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! How near the simulated stand-ins come to real frames: quantiles of range, incidence and spacing of the points in the
-//! camera's view, simulated over real, as Markdown.
+//! camera's view, simulated over real, as Markdown, and as a figure.
 //!
-//! Usage: `cargo run --release -p e2bki-lab --example stand_ins [first|matched]`. Real data is looked for in the folder that
+//! Usage: `cargo run --release -p e2bki-lab --example stand_ins [first|matched [FIGURE]]`. Real data is looked for in the folder that
 //! `E2BKI_DATA` names; without it the table has simulated columns only, and says so.
 
 use std::collections::HashMap;
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use e2bki::primitive::symmetric_eigen;
 use e2bki_data::{Dataset, GroundTruth, OpenOptions, SemanticsSource};
+use e2bki_eval::plot::{Figure, Panel, Series};
 use e2bki_sim::{Drive, Generation, Split, Standard};
 
 /// Quantiles that are compared, percent.
@@ -117,7 +118,9 @@ fn real(folder: &Path, every: usize) -> Result<Option<Sample>> {
     Ok(Some(sample))
 }
 
-fn show(title: &str, made: &mut Sample, real: Option<&mut Sample>) {
+/// Prints the quantiles; panels of both where there are real frames.
+fn show(title: &str, made: &mut Sample, real: Option<&mut Sample>) -> Vec<Panel> {
+    let mut panels = Vec::new();
     println!("\n{title}: {} simulated frames, {} real\n", made.frames, real.as_ref().map_or(0, |r| r.frames));
     println!("| | unit |{}", QUANTILES.map(|q| format!(" {q} % |")).concat());
     println!("|--|--|{}", "--|".repeat(QUANTILES.len()));
@@ -142,6 +145,10 @@ fn show(title: &str, made: &mut Sample, real: Option<&mut Sample>) {
             let theirs = quantiles(part(real));
             row(&format!("{name}, real"), unit, theirs.map(|v| format!("{v:.3}")));
             row("simulated over real", "", std::array::from_fn(|k| format!("{:.2}", ours[k] / theirs[k])));
+            let line = |name: &str, of: [f32; QUANTILES.len()]| Series::at_ticks(name, of.map(|v| Some(f64::from(v))));
+            let ticks = QUANTILES.map(|q| format!("{q} %")).to_vec();
+            let series = vec![line("simulated", ours), line("real", theirs)];
+            panels.push(Panel::lines(&format!("{title}: {name}"), "quantile", unit, ticks, series));
         }
     }
     let count = |s: &Sample| s.ranges.len() / s.frames.max(1);
@@ -161,6 +168,7 @@ fn show(title: &str, made: &mut Sample, real: Option<&mut Sample>) {
         Some(real) => line("real", real),
         None => println!("No real frames: E2BKI_DATA does not name a folder that has them."),
     }
+    panels
 }
 
 fn main() -> Result<()> {
@@ -169,15 +177,21 @@ fn main() -> Result<()> {
         None => Generation::Matched,
     };
     let data = std::env::var_os("E2BKI_DATA").map(PathBuf::from).unwrap_or_default();
+    let mut panels = Vec::new();
     for (title, standard, folder, every) in [
         ("rellis-like beside RELLIS-3D", Standard::RellisLike, "rellis3d", 1),
-        ("offroad-like beside RELLIS-3D (OffRoad is not public)", Standard::OffroadLike, "rellis3d", 1),
+        ("offroad-like beside RELLIS-3D", Standard::OffroadLike, "rellis3d", 1),
         ("kitti360-like beside KITTI-360", Standard::KittiLike, "kitti360", 4),
         ("kitti360-like beside SemanticKITTI 00", Standard::KittiLike, "semantickitti/sequences/00", 1),
     ] {
         let mut made = simulated(standard, generation)?;
         let mut found = real(&data.join(folder), every)?;
-        show(title, &mut made, found.as_mut());
+        panels.extend(show(title, &mut made, found.as_mut()));
+    }
+    if let Some(stem) = std::env::args().nth(2).filter(|_| !panels.is_empty()) {
+        let mut figure = Figure::new("Simulated drives beside recordings", 3, panels);
+        figure.panel_px = (440, 300);
+        figure.save(Path::new(&stem))?;
     }
     Ok(())
 }

@@ -115,13 +115,21 @@ fn drives_without_end_and_bird_eye_views_run_in_small() {
         ("figure-density", &TINY),
         ("table-bev", &TINY),
         ("figure-maps", &TINY),
-        ("figure-threshold", &TINY),
     ] {
         let output = run(name, folder.path(), more);
         assert!(output.status.success(), "{name}: {}", text(&output.stderr));
         assert!(
             folder.path().join(format!("{name}.png")).is_file() && folder.path().join(format!("{name}.md")).is_file()
         );
+    }
+    // Two drives: means with their standard errors.
+    let two = [TINY.as_slice(), &["--seeds", "2"]].concat();
+    for name in ["figure-threshold", "figure-sparsity", "leaderboard"] {
+        // Simulated drives alone, whatever recordings there are.
+        let output = command(name, folder.path(), &two).env_remove("E2BKI_DATA").output().expect("the program starts");
+        assert!(output.status.success(), "{name}: {}", text(&output.stderr));
+        let page = std::fs::read_to_string(folder.path().join(format!("{name}.md"))).unwrap();
+        assert!(page.contains(" ± ") && page.contains("2 drives") && page.contains("Semantics: "), "{page}");
     }
     let bev = records(folder.path(), "table-bev");
     assert!(bev.iter().any(|record| record["view"] == "bev-continuous" && record["miou"].is_f64()));

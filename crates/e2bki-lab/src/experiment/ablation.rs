@@ -19,9 +19,20 @@ use super::{paper, show};
 type Row<'a> = (String, Vec<&'a Record>);
 
 pub(super) fn table(context: &mut Context) -> Result<()> {
-    let datasets = context.datasets(&[Standard::RellisLike])?;
+    let mut panels = Vec::new();
+    let datasets = context.datasets(&[Standard::RellisLike, Standard::OffroadLike, Standard::KittiLike])?;
+    for group in datasets.chunk_by(|a, b| a.group == b.group) {
+        panels.extend(ablate(context, group)?);
+    }
+    let mut figure = Figure::new("Ablation", 3, panels);
+    figure.panel_px = (480, 560);
+    context.figure(&figure)
+}
+
+/// The tables of one set, and its panels.
+fn ablate(context: &mut Context, group: &[Dataset]) -> Result<Vec<Panel>> {
     let (mut drives, mut names) = (Vec::new(), (Vec::new(), Vec::new()));
-    for dataset in &datasets {
+    for dataset in group {
         let every = dataset.every();
         let (steps, outs) = (steps(context, dataset, every)?, without(&context.config(), every));
         let of = |methods: &[Method]| methods.iter().map(|method| method.name.clone()).collect::<Vec<_>>();
@@ -30,17 +41,14 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
         let views = [View::Voxel, View::Continuous];
         drives.push(context.study(&Study { dataset, methods: &methods, views: &views, compare: false })?);
     }
-    let Some(first) = datasets.first() else { return Ok(()) };
-    context.introduce(first)?;
-    if drives.len() > 1 {
-        context.note(&format!("{} drives, mean ± standard error.", drives.len()))?;
-    }
+    context.introduce_all(group)?;
     let row = |name: &str, method: &str, view: View| -> Row<'_> {
         let of = |drive: &'_ Vec<Record>| drive.iter().position(|r| r.view == view && r.method == method);
         (name.to_string(), drives.iter().filter_map(|drive| of(drive).map(|i| &drive[i])).collect())
     };
 
-    let mut rows = Table::new(["the paper's steps", "mIoU", "Acc", "BS", "ECE", "Hz", "paper: mIoU / Acc / BS"]);
+    let beside = "paper, real RELLIS-3D: mIoU / Acc / BS";
+    let mut rows = Table::new(["the paper's steps", "mIoU", "Acc", "BS", "ECE", "Hz", beside]);
     let mut shown: Vec<Row<'_>> = Vec::new();
     for (name, numbers) in paper::ABLATION {
         let (method, view) = match name {
@@ -78,17 +86,15 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
     context.table(&rows)?;
 
     let ticks: Vec<String> = shown.iter().map(|(name, _)| name.clone()).collect();
+    let set = group.first().map_or("", Dataset::table_name);
     let panel = |title: &str, value: fn(&Record) -> Option<f64>, printed: usize| {
         let mean = |(_, of): &Row<'_>| Mean::of(of.iter().map(|record| value(record))).map(|mean| mean.mean);
         let ours = Series::at_ticks("here", shown.iter().map(mean));
         let of_paper = |name: &str| paper::ABLATION.iter().find(|(row, _)| *row == name).map(|(_, n)| n[printed]);
         let theirs = Series::at_ticks("paper, real RELLIS-3D", shown.iter().map(|(name, _)| of_paper(name)));
-        Panel::bars(title, "%", ticks.clone(), vec![ours, theirs])
+        Panel::bars(&format!("{set}: {title}"), "%", ticks.clone(), vec![ours, theirs])
     };
-    let panels = vec![panel("mIoU", |r| r.miou, 0), panel("Acc", |r| r.acc, 1), panel("BS (low is good)", |r| r.bs, 2)];
-    let mut figure = Figure::new("Ablation", 3, panels);
-    figure.panel_px = (480, 560);
-    context.figure(&figure)
+    Ok(vec![panel("mIoU", |r| r.miou, 0), panel("Acc", |r| r.acc, 1), panel("BS (low is good)", |r| r.bs, 2)])
 }
 
 /// Scores of a row.

@@ -10,7 +10,7 @@ use e2bki_sim::Standard;
 use super::context::Context;
 use super::dataset::Dataset;
 use super::means::{Mean, shown};
-use super::method::{Method, OURS, OURS_PAPER, paper_config};
+use super::method::{Method, OURS, OURS_PAPER, paper_config, with_context};
 use super::parameters::VARIED;
 use super::study::Study;
 
@@ -19,7 +19,8 @@ const SEEDS: u64 = 3;
 /// Standard errors that a difference must be away from zero to decide.
 const DECISIVE: f64 = 2.0;
 /// Baselines that learn nothing from ground truth.
-const BASELINES: [Baseline; 5] = [Baseline::SCsm, Baseline::SBki, Baseline::SeeCsom, Baseline::Ebs, Baseline::Dst];
+pub(super) const BASELINES: [Baseline; 5] =
+    [Baseline::SCsm, Baseline::SBki, Baseline::SeeCsom, Baseline::Ebs, Baseline::Dst];
 /// Thresholds of the static gate.
 const STATIC: [f64; 5] = [0.35, 0.5, 0.65, 0.8, 0.9];
 const ALL: [Standard; 3] = [Standard::RellisLike, Standard::OffroadLike, Standard::KittiLike];
@@ -180,10 +181,6 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
     )
 }
 
-fn with_context(name: &str) -> String {
-    format!("{name}, with neighbour context")
-}
-
 /// The methods that the claims are about.
 fn methods(context: &mut Context, dataset: &Dataset, details: bool) -> Result<Vec<Method>> {
     let (every, theirs) = (dataset.every(), context.their_config()?);
@@ -192,12 +189,7 @@ fn methods(context: &mut Context, dataset: &Dataset, details: bool) -> Result<Ve
     let mut all = Vec::new();
     for baseline in BASELINES {
         all.push(Method::baseline(baseline, theirs.clone(), every));
-        let same = theirs.clone().with(|c| {
-            (c.input.context, c.input.class_trust) = (default.input.context, default.input.class_trust);
-        });
-        let mut method = Method::baseline(baseline, same, every).in_context();
-        method.name = with_context(baseline.name());
-        all.push(method);
+        all.push(Method::baseline(baseline, theirs.clone(), every).in_context_of(&default));
     }
     all.push(Method::ours(OURS_PAPER, paper.clone(), every));
     all.push(Method::ours(OURS, default, every));

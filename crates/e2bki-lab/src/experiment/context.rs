@@ -67,8 +67,13 @@ impl Context {
 
     /// Stand-ins with every seed, also beside recordings.
     pub(super) fn stand_ins(&self, standards: &[Standard]) -> Result<Vec<Dataset>> {
+        self.seen_by(standards, &self.options.network)
+    }
+
+    /// The same, seen by another network.
+    pub(super) fn seen_by(&self, standards: &[Standard], look: &Look) -> Result<Vec<Dataset>> {
         let each = standards.iter().flat_map(|standard| (0..self.options.seeds).map(move |nth| (*standard, nth)));
-        let (look, frames, simulation) = (&self.options.network, self.frames(), self.simulation());
+        let (frames, simulation) = (self.frames(), self.simulation());
         each.map(|(standard, nth)| Dataset::simulated_nth(standard, Split::Test, nth, look, frames, &simulation))
             .collect()
     }

@@ -47,7 +47,7 @@ pub(super) struct Dataset {
 }
 
 enum Source {
-    Simulated { drive: Box<Drive>, looker: Looker, cache: FrameCache },
+    Simulated { drive: Box<Drive>, look: Look, looker: Looker, cache: FrameCache },
     Folder { recording: Box<Recording>, part: Part },
 }
 
@@ -121,7 +121,7 @@ impl Dataset {
             held_out: false,
             stands_for: Some(standard),
             calibration_rad: 0.0,
-            source: Source::Simulated { drive: Box::new(drive), looker, cache },
+            source: Source::Simulated { drive: Box::new(drive), look: look.clone(), looker, cache },
         })
     }
 
@@ -160,6 +160,11 @@ impl Dataset {
         })
     }
 
+    /// What its rows are of where drives of a set are averaged.
+    pub(super) fn table_name(&self) -> &str {
+        if self.is_simulated() { &self.group } else { &self.name }
+    }
+
     /// Whether it is a stand-in.
     pub(super) fn is_simulated(&self) -> bool {
         matches!(self.source, Source::Simulated { .. })
@@ -191,7 +196,7 @@ impl Dataset {
 
     fn undisturbed(&self, index: usize) -> Result<LabelledFrame> {
         match &self.source {
-            Source::Simulated { drive, looker, cache } => {
+            Source::Simulated { drive, looker, cache, .. } => {
                 if let Some(frame) = cache.get(index) {
                     return Ok(frame);
                 }
@@ -274,9 +279,14 @@ impl Dataset {
     /// A drive to train on, which shares no asked frame with this one, and the frames to take of it.
     pub(super) fn training(&self, simulation: &Simulation) -> Result<(Self, usize)> {
         match (&self.source, self.stands_for) {
-            (Source::Simulated { .. }, Some(standard)) => {
+            (Source::Simulated { look, .. }, Some(standard)) => {
                 let frames = self.frames.min(TRAINING_FRAMES);
-                Ok((Self::simulated(standard, Split::Train, &Look::default(), frames, simulation)?, 1))
+                // What a trained network says of the drives that it learned from is no sample of what it says elsewhere.
+                let (split, look) = match look {
+                    Look::Simulated(_) => (Split::Train, Look::default()),
+                    Look::Trained(_) => (Split::Validation, look.clone()),
+                };
+                Ok((Self::simulated(standard, split, &look, frames, simulation)?, 1))
             }
             // Held out: the frames that are mapped may be learned from. Otherwise there is nothing else to learn from.
             (Source::Folder { part, .. }, _) => Ok((Self::part(part.clone(), simulation.open_source)?, self.every())),

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use e2bki_eval::plot::{Figure, Panel, Series};
-use e2bki_eval::{DASH, Record, Table, View, decimals, percent};
-use e2bki_sim::{Split, Standard};
+use e2bki_eval::{Confidence, DASH, Record, Table, View, decimals};
+use e2bki_sim::Standard;
 
 use super::context::Context;
 use super::dataset::{Dataset, Part};
+use super::means::{self, Mean, shown};
 use super::method::{Method, OURS, OURS_CALIBRATED};
 use super::show;
 use super::study::Study;
@@ -24,32 +25,44 @@ const REAL: [(&str, &str, &str, usize); 3] = [
     ("KITTI-360", "kitti360", "logits:espnetv2_pred", 0),
 ];
 
+/// What the rows are of, and the records of each of its drives.
+type Group = (String, Vec<Vec<Record>>);
+
 pub(super) fn table(context: &mut Context) -> Result<()> {
-    let mut records = Vec::new();
-    for dataset in datasets(context)? {
-        let mut methods = context.all_methods(&dataset, dataset.every())?;
-        if let Some(config) = context.calibrated_config(&dataset)? {
-            context.note(&format!(
-                "{}: {OURS_CALIBRATED} has temperature {}, label strength {} and a confusion of classes learned where ConvBKI \
-                 learns.",
-                dataset.name, config.input.temperature, config.input.label_strength
-            ))?;
-            methods.push(Method::ours(OURS_CALIBRATED, config, dataset.every()));
+    let mut groups: Vec<Group> = Vec::new();
+    let datasets = datasets(context)?;
+    for of in datasets.chunk_by(|a, b| a.table_name() == b.table_name()) {
+        let mut drives = Vec::new();
+        for dataset in of {
+            let mut methods = context.all_methods(dataset, dataset.every())?;
+            if let Some(config) = context.calibrated_config(dataset)? {
+                methods.push(Method::ours(OURS_CALIBRATED, config, dataset.every()));
+            }
+            drives.push(context.study(&Study { dataset, methods: &methods, views: &VIEWS, compare: true })?);
         }
-        records.extend(context.study(&Study { dataset: &dataset, methods: &methods, views: &VIEWS, compare: true })?);
+        let (many, first) = (if of.len() == 1 { String::new() } else { format!("{} drives of ", of.len()) }, &of[0]);
+        context.note(&format!(
+            "{}: {many}{} frames. Semantics: {}.",
+            first.table_name(),
+            first.frames,
+            first.semantics
+        ))?;
+        groups.push((of[0].table_name().into(), drives));
     }
     context.note(
-        "Simulated drives of test seeds: points in the camera's view, every 5th frame mapped, all asked about. Real \
-         recordings: every second frame mapped, the labelled points of the others asked about; SemanticKITTI 08 from \
-         frame 5 on, as settings were chosen on the frames before. `near %`: places 0.25 to 0.75 m from everything seen \
-         that the map claims is occupied.",
+        "Simulated drives of test seeds: points in the camera's view, every 5th frame mapped, all asked about; mean ± standard \
+         error where there are several. Real recordings: every second frame mapped, the labelled points of the others asked \
+         about; SemanticKITTI 08 from frame 5 on, as settings were chosen on the frames before. `near %`: places 0.25 to \
+         0.75 m from everything seen that the map claims is occupied. `source calibrated` has temperature, label strength \
+         and a confusion of classes learned where ConvBKI learns; no row where nothing was better than nothing.",
     )?;
-    context.table(&scores(&records))?;
+    context.table(&scores(&groups))?;
     context.note(
-        "Ours against the best other method of each column (ConvBKI learns from ground truth, the others do not):",
+        "Ours against the best other method of each column (ConvBKI learns from ground truth, the others do not), drive by \
+         drive:",
     )?;
-    context.table(&margins(&records))?;
-    context.figure(&figure(&records))
+    context.table(&margins(&groups))?;
+    context.figure(&figure(&groups))
 }
 
 /// The real frames that settings were chosen on, where they are there.
@@ -66,10 +79,7 @@ pub(super) fn tuning_half(context: &mut Context) -> Result<Option<Dataset>> {
 
 /// Every dataset there is; says which are not.
 pub(super) fn datasets(context: &mut Context) -> Result<Vec<Dataset>> {
-    let mut all = Vec::new();
-    for standard in SIMULATED {
-        all.push(context.simulated(standard, Split::Test, &context.options.network)?);
-    }
+    let mut all = context.stand_ins(&SIMULATED)?;
     for part in real_parts(context)? {
         all.push(context.part(part)?);
     }
@@ -122,33 +132,40 @@ fn real_parts(context: &mut Context) -> Result<Vec<Part>> {
     Ok(there)
 }
 
-/// All records, one row each.
-fn scores(records: &[Record]) -> Table {
+/// One row for each method and view of each group.
+fn scores(groups: &[Group]) -> Table {
     let mut table = Table::new([
-        "dataset", "view", "method", "mIoU", "common", "Acc", "occupied", "BS", "ECE", "m³", "near %", "ms", "MB",
+        "dataset", "view", "method", "mIoU", "common", "Acc", "occupied", "BS", "ECE", "BS var", "m³", "near %", "MB",
     ]);
-    for record in records {
-        table.row([
-            record.dataset.clone(),
-            record.view.name().into(),
-            record.method.clone(),
-            percent(record.miou),
-            percent(record.miou_common),
-            percent(record.acc),
-            percent(record.occupied_share()),
-            percent(record.bs),
-            percent(record.ece),
-            decimals(record.volume_m3, 0),
-            percent(record.near_empty_claimed),
-            decimals(record.hz.map(|hz| 1e3 / hz), 0),
-            decimals(record.bytes.map(|b| b as f64 / 1e6), 1),
-        ]);
+    for (name, drives) in groups {
+        let drives: Vec<&[Record]> = drives.iter().map(Vec::as_slice).collect();
+        for row in means::rows(&drives).iter().filter(|row| !row.is_empty()) {
+            let mean = |value: Value| Mean::of(row.iter().map(|record| value(record)));
+            let one = |value: Value, digits: usize| decimals(mean(value).map(|mean| mean.mean), digits);
+            table.row([
+                name.clone(),
+                row[0].view.name().into(),
+                row[0].method.clone(),
+                shown(mean(|r| r.miou)),
+                shown(mean(|r| r.miou_common)),
+                shown(mean(|r| r.acc)),
+                one(|r| r.occupied_share(), 1),
+                shown(mean(|r| r.bs)),
+                shown(mean(|r| r.ece)),
+                shown(mean(|r| r.calibrated(Confidence::Variance).bs)),
+                one(|r| r.volume_m3, 0),
+                one(|r| r.near_empty_claimed, 1),
+                one(|r| r.bytes.map(|b| b as f64 / 1e6), 1),
+            ]);
+        }
     }
     table
 }
 
+type Value = fn(&Record) -> Option<f64>;
+
 /// A score of a record, its name, and whether a high value is good.
-type Column = (&'static str, fn(&Record) -> Option<f64>, bool);
+type Column = (&'static str, Value, bool);
 
 const COLUMNS: [Column; 5] = [
     ("mIoU", |r| r.miou, true),
@@ -158,55 +175,54 @@ const COLUMNS: [Column; 5] = [
     ("ECE", |r| r.ece, false),
 ];
 
-/// Our default against the best of the others, dataset by dataset and view by view.
-fn margins(records: &[Record]) -> Table {
-    let heading =
-        ["dataset", "view", "ours", "against"].into_iter().chain(COLUMNS.map(|(name, ..)| name)).chain(["ECE : S-BKI"]);
-    let mut table = Table::new(heading);
-    let mut groups: Vec<(&str, View)> = records.iter().map(|r| (r.dataset.as_str(), r.view)).collect();
-    groups.dedup();
-    for (dataset, view) in groups.into_iter().filter(|(_, view)| *view != View::Continuous) {
-        let of = |name: &str| records.iter().find(|r| r.dataset == dataset && r.view == view && r.method == name);
-        let pairs = [(OURS, "all", true), (OURS, "those that learn nothing", false), (OURS_CALIBRATED, "all", true)];
-        for (name, against, learned) in pairs {
-            let Some(ours) = of(name).filter(|r| r.queries > 0) else { continue };
-            let others = records.iter().filter(|r| r.dataset == dataset && r.view == view && r.bytes.is_some());
-            let others: Vec<&Record> =
-                others.filter(|r| !r.method.starts_with(OURS) && (learned || r.method != "ConvBKI")).collect();
-            let margin = |(_, value, high): &Column| {
-                let order = |a: &f64, b: &f64| if *high { a.total_cmp(b) } else { b.total_cmp(a) };
-                let best = others.iter().filter_map(|r| value(r)).max_by(order);
-                value(ours).zip(best).map_or_else(|| DASH.into(), |(ours, best)| format!("{:+.1}", ours - best))
-            };
-            let ratio = of("S-BKI").and_then(|r| Some(ours.ece? / r.ece?));
-            let row = [dataset.into(), view.name().into(), name.into(), against.into()].into_iter();
-            table.row(row.chain(COLUMNS.iter().map(margin)).chain([decimals(ratio, 2)]));
+/// Our default against the best of the others, group by group and view by view.
+fn margins(groups: &[Group]) -> Table {
+    let mut table =
+        Table::new(["dataset", "view", "ours", "against"].into_iter().chain(COLUMNS.map(|(name, ..)| name)));
+    for (dataset, drives) in groups {
+        for view in [View::Voxel, View::Bev] {
+            let pairs =
+                [(OURS, "all", true), (OURS, "those that learn nothing", false), (OURS_CALIBRATED, "all", true)];
+            for (name, against, learned) in pairs {
+                let margins: Vec<Option<Mean>> = COLUMNS
+                    .iter()
+                    .map(|column| Mean::of(drives.iter().map(|drive| margin(drive, view, name, learned, column))))
+                    .collect();
+                if margins.iter().any(Option::is_some) {
+                    let row = [dataset.as_str(), view.name(), name, against].map(String::from);
+                    table.row(row.into_iter().chain(margins.into_iter().map(signed)));
+                }
+            }
         }
     }
     table
 }
 
-/// Scores of the voxel maps, a panel per dataset.
-fn figure(records: &[Record]) -> Figure {
-    let mut names: Vec<&str> = records.iter().filter(|r| r.queries > 0).map(|r| r.dataset.as_str()).collect();
-    names.dedup();
-    let mut panels = Vec::new();
-    for name in names {
-        let of: Vec<Record> = records.iter().filter(|r| r.dataset == name && r.view == View::Voxel).cloned().collect();
-        panels.extend(show::panels(name, &of));
+/// One of ours less the best of the others on one drive.
+fn margin(drive: &[Record], view: View, name: &str, learned: bool, (_, value, high): &Column) -> Option<f64> {
+    let of_view = || drive.iter().filter(|r| r.view == view && r.bytes.is_some() && r.queries > 0);
+    let ours = of_view().find(|r| r.method == name)?;
+    let others = of_view().filter(|r| !r.method.starts_with(OURS) && (learned || r.method != "ConvBKI"));
+    let order = |a: &f64, b: &f64| if *high { a.total_cmp(b) } else { b.total_cmp(a) };
+    Some(value(ours)? - others.filter_map(value).max_by(order)?)
+}
+
+fn signed(mean: Option<Mean>) -> String {
+    mean.map_or_else(|| DASH.into(), |mean| if mean.mean < 0.0 { mean.text() } else { format!("+{}", mean.text()) })
+}
+
+/// Scores of the voxel maps, and of those from above, a panel per group.
+fn figure(groups: &[Group]) -> Figure {
+    let (mut panels, mut above) = (Vec::new(), Vec::new());
+    for (name, drives) in groups.iter().filter(|(_, drives)| drives.iter().flatten().any(|r| r.queries > 0)) {
+        let drives: Vec<&[Record]> = drives.iter().map(Vec::as_slice).collect();
+        let means = means::averaged(&drives);
+        let of = |view: View| means.iter().filter(|r| r.view == view).cloned().collect::<Vec<_>>();
+        panels.extend(show::panels(name, &of(View::Voxel)));
+        let row = |r: &Record| Series::at_ticks(show::row_name(r), COLUMNS.iter().map(|(_, value, _)| value(r)));
+        let series = of(View::Bev).iter().filter(|r| r.bytes.is_some()).map(row).collect();
+        let ticks = COLUMNS.iter().map(|(name, ..)| name.to_string()).collect();
+        above.push(Panel::bars(&format!("{name}, from above"), "%", ticks, series));
     }
-    let ticks: Vec<String> = COLUMNS.iter().map(|(name, ..)| name.to_string()).collect();
-    let row = |r: &Record| Series::at_ticks(show::row_name(r), COLUMNS.iter().map(|(_, value, _)| value(r)));
-    let bev = records.iter().filter(|r| r.view == View::Bev && r.bytes.is_some() && r.queries > 0);
-    let mut by_dataset: Vec<(&str, Vec<Series>)> = Vec::new();
-    for record in bev {
-        match by_dataset.last_mut().filter(|(name, _)| *name == record.dataset) {
-            Some((_, series)) => series.push(row(record)),
-            None => by_dataset.push((&record.dataset, vec![row(record)])),
-        }
-    }
-    for (name, series) in by_dataset {
-        panels.push(Panel::bars(&format!("{name}, from above"), "%", ticks.clone(), series));
-    }
-    Figure::new("Leaderboard", 2, panels)
+    Figure::new("Leaderboard", 2, panels.into_iter().chain(above).collect())
 }

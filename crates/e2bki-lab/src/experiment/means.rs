@@ -1,7 +1,7 @@
 //! Means over drives of one set, or over folds of one recording, with their standard errors.
 
 use e2bki::ClassSet;
-use e2bki_eval::{DASH, Record, Table, View};
+use e2bki_eval::{Confidence, DASH, Record, Table, View, decimals};
 
 use super::dataset::Dataset;
 use super::paper;
@@ -70,7 +70,19 @@ pub(super) fn scores(dataset: &Dataset, all: &[&[Record]]) -> Table {
     let beside = dataset.stands_for.map(|standard| {
         format!("paper, real {}: mIoU / Acc / BS{}", paper::real_name(standard), if planar { "" } else { " / ECE" })
     });
-    let columns = ["mean ± standard error", "mIoU", "common", "with misses", "Acc", "BS", "ECE", "Hz"];
+    let columns = [
+        "mean ± standard error",
+        "mIoU",
+        "common",
+        "with misses",
+        "Acc",
+        "BS",
+        "ECE",
+        "BS var",
+        "ECE var",
+        "m³",
+        "near %",
+    ];
     let mut table = Table::new(columns.map(String::from).into_iter().chain(beside));
     for row in rows(all).iter().filter(|row| !row.is_empty()) {
         let mean = |value: fn(&Record) -> Option<f64>| shown(Mean::of(row.iter().map(|record| value(record))));
@@ -82,7 +94,10 @@ pub(super) fn scores(dataset: &Dataset, all: &[&[Record]]) -> Table {
             mean(|r| r.acc),
             mean(|r| r.bs),
             mean(|r| r.ece),
-            mean(|r| r.hz),
+            mean(|r| r.calibrated(Confidence::Variance).bs),
+            mean(|r| r.calibrated(Confidence::Variance).ece),
+            decimals(Mean::of(row.iter().map(|r| r.volume_m3)).map(|mean| mean.mean), 0),
+            decimals(Mean::of(row.iter().map(|r| r.near_empty_claimed)).map(|mean| mean.mean), 1),
         ];
         if let Some(standard) = dataset.stands_for {
             let numbers = paper::scores(standard, &row[0].method, row[0].view);

@@ -25,6 +25,8 @@ pub(super) struct Method {
     pose_noise: Option<PoseNoise>,
     /// Whether a baseline has the context of the scan that is otherwise ours.
     in_context: bool,
+    /// Kernel mass from which on a voxel of a baseline is occupied.
+    occupied_mass: f32,
     kind: Kind,
 }
 
@@ -48,8 +50,8 @@ pub(super) const OURS_CALIBRATED: &str = "E2-BKI, source calibrated";
 
 impl Method {
     fn new(name: &str, config: Config, confidence: Confidence, every: usize, kind: Kind) -> Self {
-        let (parameters, pose_noise, in_context) = (BTreeMap::new(), None, false);
-        Self { name: name.into(), config, confidence, every, parameters, pose_noise, in_context, kind }
+        let (parameters, pose_noise, in_context, occupied_mass) = (BTreeMap::new(), None, false, 0.0);
+        Self { name: name.into(), config, confidence, every, parameters, pose_noise, in_context, occupied_mass, kind }
     }
 
     /// E2-BKI in some configuration. Its voxels are brought up to date with every frame, as those of the other methods are:
@@ -82,9 +84,19 @@ impl Method {
         self
     }
 
-    /// A baseline that is given the context of the scan.
-    pub(super) fn in_context(mut self) -> Self {
+    /// A baseline that is given the context of the scan that our default takes.
+    pub(super) fn in_context_of(mut self, default: &Config) -> Self {
+        self.config.input.context = default.input.context;
+        self.config.input.class_trust = default.input.class_trust;
         self.in_context = true;
+        self.name = with_context(&self.name);
+        self
+    }
+
+    /// A baseline whose voxels are occupied from some kernel mass on.
+    pub(super) fn occupied_from(mut self, mass: f32) -> Self {
+        self.occupied_mass = mass;
+        self.name = format!("{}{mass}", occupied_from(&self.name));
         self
     }
 
@@ -103,12 +115,20 @@ impl Method {
         };
         let mut noise = self.pose_noise.map(|noise| format!("{noise:?}")).unwrap_or_default();
         noise += if self.in_context { "in context" } else { "" };
+        if self.occupied_mass > 0.0 {
+            noise += &format!("occupied from {} ", self.occupied_mass);
+        }
         format!("{} {kind} {:?} {:?} {} {noise}{config}", self.name, self.confidence, self.parameters, self.every)
     }
 
     /// An empty map.
     pub(super) fn build(&self, classes: &ClassSet, bev: bool) -> Result<Box<dyn SemanticMapper>> {
-        let options = BuildOptions { bev, context: self.in_context, ..BuildOptions::default() };
+        let options = BuildOptions {
+            bev,
+            context: self.in_context,
+            occupied_mass: self.occupied_mass,
+            ..BuildOptions::default()
+        };
         let (classes, config) = (classes.clone(), &self.config);
         let map: Box<dyn SemanticMapper> = match &self.kind {
             Kind::Ours => Box::new(Mapper::new(classes, config.clone())?),
@@ -126,6 +146,16 @@ impl Method {
     pub(super) fn entrant(&self, classes: &ClassSet, bev: bool) -> Result<Entrant> {
         Ok(Entrant::new(&self.name, self.build(classes, bev)?, self.every, self.confidence))
     }
+}
+
+/// Name of a baseline that has our context.
+pub(super) fn with_context(name: &str) -> String {
+    format!("{name}, with neighbour context")
+}
+
+/// Name of a baseline with another rule of occupancy, but for the mass.
+pub(super) fn occupied_from(name: &str) -> String {
+    format!("{name}, occupied from mass ")
 }
 
 /// The paper's settings for a dataset: 256 clusters of every class in a frame of RELLIS-3D, 1024 elsewhere.

@@ -8,9 +8,14 @@ use e2bki_eval::plot::{Figure, Panel, Series};
 use e2bki_eval::{Record, Table, View, percent};
 use e2bki_sim::{Split, Standard};
 
+use super::claims::BASELINES;
 use super::context::Context;
+use super::means::{Mean, shown};
 use super::method::{Method, paper_config};
+use super::robustness::with;
 use super::study::Study;
+
+type Value = fn(&Record) -> Option<f64>;
 
 const THRESHOLDS: [f64; 8] = [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95];
 
@@ -24,77 +29,91 @@ pub(super) const VARIED: [(&str, &str, &[f64]); 5] = [
 ];
 
 pub(super) fn threshold(context: &mut Context) -> Result<()> {
-    let dataset = context.dataset(Standard::RellisLike)?;
-    let mut methods = Vec::new();
-    for (gate, name) in [(Gate::Dynamic, "dynamic"), (Gate::Static, "static"), (Gate::Hybrid, "hybrid")] {
-        for threshold in THRESHOLDS {
-            let default = context.config();
-            // The dynamic rule drops the share above the threshold; the hybrid one drops 10 % and what is above it.
-            let drop_uncertain = if gate == Gate::Dynamic { 1.0 - threshold } else { default.fusion.drop_uncertain };
-            let config = default.with(|c| {
-                c.fusion.gate = gate;
-                c.fusion.drop_uncertain = drop_uncertain;
-                c.fusion.max_uncertainty = threshold;
-            });
-            let method = Method::ours(name, config, dataset.every()).with("threshold", threshold);
-            methods.push(method.with("gate", name));
+    let datasets = context.datasets(&[Standard::RellisLike])?;
+    let mut records = Vec::new();
+    for dataset in &datasets {
+        let mut methods = Vec::new();
+        for (gate, name) in [(Gate::Dynamic, "dynamic"), (Gate::Static, "static"), (Gate::Hybrid, "hybrid")] {
+            for threshold in THRESHOLDS {
+                let base = paper_config(dataset.stands_for, context.options.threads)?;
+                // The dynamic rule drops the share above the threshold; the hybrid one drops 10 % and what is above it.
+                let drop_uncertain = if gate == Gate::Dynamic { 1.0 - threshold } else { base.fusion.drop_uncertain };
+                let config = base.with(|c| {
+                    c.fusion.gate = gate;
+                    c.fusion.drop_uncertain = drop_uncertain;
+                    c.fusion.max_uncertainty = threshold;
+                });
+                let method = Method::ours(name, config, dataset.every()).with("threshold", threshold);
+                methods.push(method.with("gate", name));
+            }
         }
+        records.extend(context.ask_voxels(dataset, &methods)?);
     }
-    let study = Study { dataset: &dataset, methods: &methods, views: &[View::Voxel], compare: false };
-    let records = context.study(&study)?;
-    context.introduce(&dataset)?;
-    let at = |name: &str, threshold: f64| {
-        let wanted = threshold.to_string();
-        records.iter().find(|r| r.method == name && r.parameters.get("threshold") == Some(&wanted))
+    context.introduce_all(&datasets)?;
+    context.note("The paper's settings with other thresholds.")?;
+    let at = |name: &str, threshold: f64, value: Value| {
+        let of = with(&records, "threshold", threshold);
+        Mean::of(of.iter().filter(|r| r.method == name).map(value))
     };
     let ticks: Vec<String> = THRESHOLDS.iter().map(f64::to_string).collect();
-    type Value = fn(&Record) -> Option<f64>;
-    let scores: [(&str, Value); 3] = [("Acc", |r| r.acc), ("mIoU", |r| r.miou), ("BS (low is good)", |r| r.bs)];
+    let scores: [(&str, Value); 4] =
+        [("Acc", |r| r.acc), ("mIoU", |r| r.miou), ("with misses", |r| r.miou_strict), ("BS (low is good)", |r| r.bs)];
     let names = ["dynamic", "static", "hybrid"];
     let mut panels = Vec::new();
     for (score, value) in scores {
         let mut rows = Table::new([format!("{score} % by threshold")].into_iter().chain(ticks.iter().cloned()));
         let mut series = Vec::new();
         for name in names {
-            let values: Vec<Option<f64>> = THRESHOLDS.iter().map(|t| at(name, *t).and_then(value)).collect();
-            rows.row([name.to_string()].into_iter().chain(values.iter().map(|v| percent(*v))));
-            series.push(Series::at_ticks(name, values));
+            let means: Vec<Option<Mean>> = THRESHOLDS.iter().map(|t| at(name, *t, value)).collect();
+            rows.row([name.to_string()].into_iter().chain(means.iter().map(|mean| shown(*mean))));
+            series.push(Series::at_ticks(name, means.iter().map(|mean| mean.map(|mean| mean.mean))));
         }
         context.table(&rows)?;
         panels.push(Panel::lines(score, "threshold (dynamic: 1 − ũ)", "%", ticks.clone(), series));
     }
-    context.figure(&Figure::new("Uncertainty threshold", 3, panels))
+    context.figure(&Figure::new("Uncertainty threshold", 2, panels))
 }
 
 pub(super) fn sensitivity(context: &mut Context) -> Result<()> {
-    let dataset = context.dataset(Standard::RellisLike)?;
-    let base = paper_config(dataset.stands_for, context.options.threads)?;
-    let mut methods = Vec::new();
-    for (key, _, values) in VARIED {
-        for value in values {
-            let mut config = base.clone();
-            config.set_text(key, &value.to_string())?;
-            let name = format!("{key} = {value}");
-            methods.push(Method::ours(&name, config, dataset.every()).with(key, value));
+    let datasets = context.datasets(&[Standard::RellisLike])?;
+    let (mut records, mut baselines) = (Vec::new(), Vec::new());
+    for dataset in &datasets {
+        let base = paper_config(dataset.stands_for, context.options.threads)?;
+        let mut methods = Vec::new();
+        for (key, _, values) in VARIED {
+            for value in values {
+                let mut config = base.clone();
+                config.set_text(key, &value.to_string())?;
+                let name = format!("{key} = {value}");
+                methods.push(Method::ours(&name, config, dataset.every()).with(key, value));
+            }
         }
+        records.extend(context.ask_voxels(dataset, &methods)?);
+        let theirs = context.their_config()?;
+        let others = BASELINES.map(|baseline| Method::baseline(baseline, theirs.clone(), dataset.every()));
+        baselines.push(context.ask_voxels(dataset, &others)?);
     }
-    let study = Study { dataset: &dataset, methods: &methods, views: &[View::Voxel], compare: false };
-    let records = context.study(&study)?;
-    context.introduce(&dataset)?;
-    let mut rows = Table::new(["one parameter changed", "mIoU", "Acc", "BS", "ECE", "Hz"]);
+    context.introduce_all(&datasets)?;
+    let columns: [Value; 4] = [|r| r.miou, |r| r.acc, |r| r.bs, |r| r.ece];
+    let mut rows = Table::new(["one parameter changed", "mIoU", "Acc", "BS", "ECE"]);
     let mut panels = Vec::new();
     for (key, symbol, values) in VARIED {
-        let of: Vec<&Record> = records.iter().filter(|r| r.parameters.contains_key(key)).collect();
-        for record in &of {
-            let scores = [record.miou, record.acc, record.bs, record.ece, record.hz].map(percent);
-            rows.row([record.method.clone()].into_iter().chain(scores));
+        let (mut acc, mut miou) = (Vec::new(), Vec::new());
+        for value in values {
+            let of = with(&records, key, value);
+            let means = columns.map(|column| Mean::of(of.iter().map(column)));
+            rows.row([format!("{key} = {value}")].into_iter().chain(means.map(shown)));
+            acc.push(means[1].map(|mean| mean.mean));
+            miou.push(means[0].map(|mean| mean.mean));
         }
-        let series = vec![
-            Series::at_ticks("Acc", of.iter().map(|r| r.acc)),
-            Series::at_ticks("mIoU", of.iter().map(|r| r.miou)),
-        ];
+        let series = vec![Series::at_ticks("Acc", acc), Series::at_ticks("mIoU", miou)];
         let ticks = values.iter().map(f64::to_string).collect();
         panels.push(Panel::lines(symbol, symbol, "%", ticks, series));
+    }
+    for baseline in BASELINES {
+        let of: Vec<&Record> = baselines.iter().flatten().filter(|r| r.method == baseline.name()).collect();
+        let means = columns.map(|column| shown(Mean::of(of.iter().map(|record| column(record)))));
+        rows.row([format!("for comparison: {}", baseline.name())].into_iter().chain(means));
     }
     context.table(&rows)?;
     context.figure(&Figure::new("Sensitivity (paper's settings, one parameter changed)", 3, panels))

@@ -9,6 +9,7 @@ use e2bki_sim::Split;
 use super::context::Context;
 use super::dataset::Dataset;
 use super::leaderboard;
+use super::look::Look;
 use super::method::{Method, OURS};
 use super::study::Study;
 
@@ -112,11 +113,11 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
 
 /// Everything that settings were chosen on.
 fn datasets(context: &mut Context) -> Result<Vec<Dataset>> {
+    context.only_one_network("settings were chosen with the simulated one")?;
     let mut all = Vec::new();
     for standard in leaderboard::SIMULATED {
         let frames = context.options.frames.unwrap_or(FRAMES);
-        let mut drive =
-            Dataset::simulated(standard, Split::Train, &context.options.network, frames, &context.simulation())?;
+        let mut drive = Dataset::simulated(standard, Split::Train, &Look::default(), frames, &context.simulation())?;
         drive.name += ", training drive";
         all.push(drive);
     }

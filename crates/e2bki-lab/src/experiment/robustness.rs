@@ -1,14 +1,16 @@
 //! Less to go by: fewer frames, a network with less training, wrong poses, a wrong calibration.
 
 use anyhow::Result;
-use e2bki_eval::plot::{Figure, Panel};
-use e2bki_eval::{Record, Table, View, percent};
-use e2bki_sim::{Split, Standard};
+use e2bki_eval::plot::{Figure, Panel, Series};
+use e2bki_eval::{Record, Table, View};
+use e2bki_sim::Standard;
 
 use super::context::Context;
+use super::dataset::Dataset;
 use super::disturb::PoseNoise;
 use super::look::Look;
-use super::show;
+use super::means::{self, Mean};
+use super::method::Method;
 use super::study::Study;
 
 /// Every so many frames one is mapped: 20 % down to 4 %.
@@ -22,26 +24,22 @@ const POSES: [(f64, f64); 5] = [(0.0, 0.0), (0.02, 0.1), (0.05, 0.25), (0.1, 0.5
 const CALIBRATIONS: [f64; 5] = [0.0, 0.25, 0.5, 1.0, 2.0];
 
 pub(super) fn sparsity(context: &mut Context) -> Result<()> {
-    let dataset = context.dataset(Standard::RellisLike)?;
-    let mut methods = Vec::new();
-    for every in STRIDES {
-        methods.extend(context.all_methods(&dataset, every)?.into_iter().map(|method| method.with("every", every)));
+    let datasets = context.datasets(&[Standard::RellisLike])?;
+    let mut records = Vec::new();
+    for dataset in &datasets {
+        let mut methods = Vec::new();
+        for every in STRIDES {
+            methods.extend(context.all_methods(dataset, every)?.into_iter().map(|method| method.with("every", every)));
+        }
+        records.extend(context.ask_voxels(dataset, &methods)?);
     }
-    let study = Study { dataset: &dataset, methods: &methods, views: &[View::Voxel], compare: false };
-    let records = context.study(&study)?;
     let ticks: Vec<String> = STRIDES.iter().map(|every| format!("{:.0} %", 100.0 / *every as f64)).collect();
-    let groups: Vec<Vec<Record>> = STRIDES
-        .iter()
-        .map(|every| {
-            let stride = every.to_string();
-            records.iter().filter(|r| r.parameters.get("every") == Some(&stride)).cloned().collect()
-        })
-        .collect();
-    context.note(&format!(
-        "{}: {} frames; fewer and fewer of them mapped, all asked about. The paper shows this on real RELLIS-3D, as a plot \
-         only.",
-        dataset.name, dataset.frames
-    ))?;
+    let groups: Vec<Vec<Record>> = STRIDES.iter().map(|every| with(&records, "every", every)).collect();
+    say(
+        context,
+        &datasets,
+        "fewer and fewer of them mapped, all asked about. The paper shows this on real RELLIS-3D, as a plot only.",
+    )?;
     show_groups(context, "Frames mapped", "frames mapped", &ticks, &groups)
 }
 
@@ -53,17 +51,20 @@ pub(super) fn weak_network(context: &mut Context) -> Result<()> {
     };
     let mut groups = Vec::new();
     for network in &networks {
-        let dataset = context.simulated(Standard::OffroadLike, Split::Test, network)?;
-        let methods = context.all_methods(&dataset, dataset.every())?;
-        let methods: Vec<_> = methods.into_iter().map(|method| method.with("network", network)).collect();
-        let study = Study { dataset: &dataset, methods: &methods, views: &[View::Voxel], compare: false };
-        groups.push(context.study(&study)?);
+        let mut records = Vec::new();
+        for dataset in context.seen_by(&[Standard::OffroadLike], network)? {
+            let methods = context.all_methods(&dataset, dataset.every())?;
+            let methods: Vec<_> = methods.into_iter().map(|method| method.with("network", network)).collect();
+            records.extend(context.ask_voxels(&dataset, &methods)?);
+        }
+        groups.push(records);
     }
     let ticks: Vec<String> = networks.iter().map(Look::short).collect();
     let trained = matches!(context.options.network, Look::Trained(_));
     context.note(&format!(
-        "offroad-like: {} simulated frames, every 5th mapped, seen by {} with less and less training data. The paper shows \
+        "offroad-like: {}{} simulated frames, every 5th mapped, seen by {} with less and less training data. The paper shows \
          this on real OffRoad data, as a plot only.",
+        drives(context.options.seeds),
         context.frames(),
         if trained { "trained networks that look at the images," } else { "simulated networks" },
     ))?;
@@ -71,30 +72,25 @@ pub(super) fn weak_network(context: &mut Context) -> Result<()> {
 }
 
 pub(super) fn pose_noise(context: &mut Context) -> Result<()> {
-    let dataset = context.dataset(Standard::KittiLike)?;
-    let mut methods = Vec::new();
-    for (position_m, degrees) in POSES {
-        let noise = PoseNoise { position_m, angle_rad: f64::to_radians(degrees) };
-        let all = context.all_methods(&dataset, dataset.every())?;
-        methods.extend(all.into_iter().map(|method| method.displaced(noise).with("pose noise", position_m)));
+    let datasets = context.datasets(&[Standard::KittiLike])?;
+    let mut records = Vec::new();
+    for dataset in &datasets {
+        let mut methods = Vec::new();
+        for (position_m, degrees) in POSES {
+            let noise = PoseNoise { position_m, angle_rad: f64::to_radians(degrees) };
+            let all = context.all_methods(dataset, dataset.every())?;
+            methods.extend(all.into_iter().map(|method| method.displaced(noise).with("pose noise", position_m)));
+        }
+        records.extend(context.ask_voxels(dataset, &methods)?);
     }
-    let study = Study { dataset: &dataset, methods: &methods, views: &[View::Voxel], compare: false };
-    let records = context.study(&study)?;
     let ticks: Vec<String> = POSES.iter().map(|(metres, degrees)| format!("{metres} m, {degrees}°")).collect();
-    let groups: Vec<Vec<Record>> = POSES
-        .iter()
-        .map(|(metres, _)| {
-            let noise = metres.to_string();
-            records.iter().filter(|r| r.parameters.get("pose noise") == Some(&noise)).cloned().collect()
-        })
-        .collect();
-    context.note(&format!(
-        "{}: {} frames, every {}th mapped with a wrong pose (one sigma of each coordinate and angle, independent by \
-         frame), all asked about at their true places.",
-        dataset.name,
-        dataset.frames,
-        dataset.every()
-    ))?;
+    let groups: Vec<Vec<Record>> = POSES.iter().map(|(metres, _)| with(&records, "pose noise", metres)).collect();
+    say(
+        context,
+        &datasets,
+        "mapped with a wrong pose (one sigma of each coordinate and angle, independent by frame), all asked about at their \
+         true places.",
+    )?;
     show_groups(context, "Wrong poses", "error of the poses", &ticks, &groups)
 }
 
@@ -102,38 +98,79 @@ pub(super) fn calibration(context: &mut Context) -> Result<()> {
     context.needs_simulation("moves simulated opinions in the picture")?;
     let mut groups = Vec::new();
     for degrees in CALIBRATIONS {
-        let dataset = context.simulated(Standard::RellisLike, Split::Test, &context.options.network)?;
-        let dataset = dataset.miscalibrated(degrees);
-        let methods = context.all_methods(&dataset, dataset.every())?;
-        let methods: Vec<_> = methods.into_iter().map(|method| method.with("calibration", degrees)).collect();
-        let study = Study { dataset: &dataset, methods: &methods, views: &[View::Voxel], compare: false };
-        groups.push(context.study(&study)?);
+        let mut records = Vec::new();
+        for dataset in context.stand_ins(&[Standard::RellisLike])? {
+            let dataset = dataset.miscalibrated(degrees);
+            let methods = context.all_methods(&dataset, dataset.every())?;
+            let methods: Vec<_> = methods.into_iter().map(|method| method.with("calibration", degrees)).collect();
+            records.extend(context.ask_voxels(&dataset, &methods)?);
+        }
+        groups.push(records);
     }
     let ticks: Vec<String> = CALIBRATIONS.iter().map(|degrees| format!("{degrees}°")).collect();
-    context.note(&format!(
-        "rellis-like: {} simulated frames, every 5th mapped. The camera is turned sideways by an angle, and up by half of \
-         it: every point has the opinion of what lies beside it in the picture.",
-        context.frames()
-    ))?;
+    let datasets = context.stand_ins(&[Standard::RellisLike])?;
+    say(
+        context,
+        &datasets,
+        "every 5th mapped. The camera is turned sideways by an angle, and up by half of it: every point has the opinion of what \
+         lies beside it in the picture.",
+    )?;
     show_groups(context, "Wrong calibration", "camera turned by", &ticks, &groups)
 }
 
-/// Acc, mIoU, BS and ECE of every method over groups of records.
+impl Context {
+    /// Maps a dataset with every method and asks the voxels.
+    pub(super) fn ask_voxels(&mut self, dataset: &Dataset, methods: &[Method]) -> Result<Vec<Record>> {
+        self.study(&Study { dataset, methods, views: &[View::Voxel], compare: false })
+    }
+}
+
+/// The records of every drive with one value of a parameter.
+pub(super) fn with(records: &[Record], key: &str, value: impl ToString) -> Vec<Record> {
+    let value = value.to_string();
+    records.iter().filter(|record| record.parameters.get(key) == Some(&value)).cloned().collect()
+}
+
+/// Says what was mapped.
+fn say(context: &mut Context, datasets: &[Dataset], how: &str) -> Result<()> {
+    let Some(first) = datasets.first() else { return Ok(()) };
+    context.note(&format!(
+        "{}: {}{} frames, {how} Semantics: {}.",
+        first.group,
+        drives(datasets.len() as u64),
+        first.frames,
+        first.semantics
+    ))
+}
+
+/// Words before a number of frames, where there are several drives.
+fn drives(count: u64) -> String {
+    if count == 1 { String::new() } else { format!("{count} drives (mean ± standard error) of ") }
+}
+
+/// Acc, mIoU, BS and ECE of every method over groups of records, each of every drive.
 fn show_groups(context: &mut Context, title: &str, axis: &str, ticks: &[String], groups: &[Vec<Record>]) -> Result<()> {
-    let names: Vec<String> = groups.first().into_iter().flatten().map(|record| record.method.clone()).collect();
-    let find = |name: &str, tick: usize| groups.get(tick)?.iter().find(|record| record.method == name);
+    let mut names: Vec<&str> = Vec::new();
+    for record in groups.iter().flatten() {
+        if !names.contains(&record.method.as_str()) {
+            names.push(&record.method);
+        }
+    }
     type Value = fn(&Record) -> Option<f64>;
     let values: [(&str, Value); 4] =
         [("Acc", |r| r.acc), ("mIoU", |r| r.miou), ("BS (low is good)", |r| r.bs), ("ECE (low is good)", |r| r.ece)];
     let mut panels = Vec::new();
     for (score, value) in values {
         let mut rows = Table::new([format!("{score} %")].into_iter().chain(ticks.iter().cloned()));
+        let mut series = Vec::new();
         for name in &names {
-            let row = (0..ticks.len()).map(|tick| percent(find(name, tick).and_then(value)));
-            rows.row([name.clone()].into_iter().chain(row));
+            let of = |group: &Vec<Record>| Mean::of(group.iter().filter(|r| r.method == *name).map(value));
+            let means: Vec<Option<Mean>> = groups.iter().map(of).collect();
+            rows.row([name.to_string()].into_iter().chain(means.iter().map(|mean| means::shown(*mean))));
+            series.push(Series::at_ticks(*name, means.iter().map(|mean| mean.map(|mean| mean.mean))));
         }
         context.table(&rows)?;
-        panels.push(Panel::lines(score, axis, "%", ticks.to_vec(), show::lines(&names, ticks.len(), find, value)));
+        panels.push(Panel::lines(score, axis, "%", ticks.to_vec(), series));
     }
     context.figure(&Figure::new(title, 2, panels))
 }

@@ -9,9 +9,12 @@ use e2bki_sim::Standard;
 
 use super::context::Context;
 use super::dataset::Dataset;
-use super::method::{Method, OURS, OURS_PAPER, OURS_TOTAL, paper_config};
+use super::method::{Method, OURS, OURS_PAPER, OURS_TOTAL, occupied_from, paper_config, with_context};
 use super::study::Study;
 use super::{means, paper, show};
+
+/// Kernel mass from which on ConvBKI's own programs show a voxel.
+const CONV_BKI_OCCUPIED: f32 = 1.0;
 
 const ALL: [Standard; 3] = [Standard::RellisLike, Standard::OffroadLike, Standard::KittiLike];
 
@@ -58,6 +61,28 @@ impl Context {
         Ok(Method::ours(OURS_TOTAL, config, dataset.every()))
     }
 
+    /// Every method of the paper; the baselines also with what is ours alone, ConvBKI also with its own rule of occupancy,
+    /// the paper's settings also with the other reading of clusters.
+    fn fair_methods(&mut self, dataset: &Dataset) -> Result<Vec<Method>> {
+        let methods = self.all_methods(dataset, dataset.every())?;
+        let default = self.config();
+        let mut all = Vec::new();
+        for method in methods {
+            let (own, conv) = (method.is_continuous(), method.name == Baseline::ConvBki.name());
+            if method.name == OURS {
+                all.push(self.total_reading(dataset)?);
+            }
+            all.push(method.clone());
+            if conv {
+                all.push(method.clone().occupied_from(CONV_BKI_OCCUPIED));
+            }
+            if !own {
+                all.push(method.in_context_of(&default));
+            }
+        }
+        Ok(all)
+    }
+
     /// Says where ground truth is missing: those frames are no part of the scores.
     fn say_unlabelled(&mut self, records: &[Record]) -> Result<()> {
         let known = records.iter().find_map(|record| record.asked_frames.zip(record.labelled_frames));
@@ -70,15 +95,29 @@ impl Context {
         }
     }
 
+    /// Says what the numbers of several drives are of.
+    pub(super) fn introduce_all(&mut self, group: &[Dataset]) -> Result<()> {
+        let Some(first) = group.first() else { return Ok(()) };
+        self.introduce(first)?;
+        if group.len() == 1 { Ok(()) } else { self.say_means(group) }
+    }
+
+    fn say_means(&mut self, group: &[Dataset]) -> Result<()> {
+        let Some(first) = group.first() else { return Ok(()) };
+        let (what, names) = (if first.is_simulated() { "drives" } else { "sequences" }, names(group));
+        self.note(&format!("Means of {} {what} ± standard error: {names}.", group.len()))
+    }
+
     /// Says what the numbers are of.
     pub(super) fn introduce(&mut self, dataset: &Dataset) -> Result<()> {
         let every = dataset.every();
         let text = match dataset.stands_for {
             Some(standard) if dataset.is_simulated() => format!(
-                "{}: {} simulated frames (points in the camera's view), every {every}th mapped, all asked about. The paper's \
-                 numbers are of real {} data: compare orders, not values.",
+                "{}: {} simulated frames (points in the camera's view), every {every}th mapped, all asked about. Semantics: {}. The \
+                 paper's numbers are of real {} data: compare orders, not values.",
                 dataset.name,
                 dataset.frames,
+                dataset.semantics,
                 paper::real_name(standard)
             ),
             Some(_) => {
@@ -116,30 +155,45 @@ fn compare(context: &mut Context, standards: &[Standard], views: &[View], by_cla
     for group in datasets.chunk_by(|a, b| a.group == b.group) {
         let mut all = Vec::new();
         for dataset in group {
-            let mut methods = context.all_methods(dataset, dataset.every())?;
-            methods.insert(methods.len() - 1, context.total_reading(dataset)?);
+            let methods = context.fair_methods(dataset)?;
             let records = context.study(&Study { dataset, methods: &methods, views, compare: true })?;
-            context.introduce(dataset)?;
             context.say_unlabelled(&records)?;
-            context.table(&show::scores(dataset, &records))?;
-            if group.len() == 1 && (by_class || dataset.held_out) {
-                context.table(&show::by_class(&dataset.classes, &records))?;
+            // Drives of one set are one thing; folds of a recording are of different places and learned from others.
+            if group.len() == 1 || !dataset.is_simulated() {
+                context.introduce(dataset)?;
+                context.table(&show::scores(dataset, &records))?;
             }
             if group.len() == 1 {
+                if by_class || dataset.held_out {
+                    context.table(&show::by_class(&dataset.classes, &records))?;
+                }
                 context.table(&show::costs(&records))?;
-                panels.extend(show::panels(&dataset.name, &records));
+                panels.extend(show::panels(&dataset.name, &drawn(&records)));
             }
             all.push(records);
         }
         if group.len() > 1 {
             let all: Vec<&[Record]> = all.iter().map(Vec::as_slice).collect();
-            context.note(&format!("{}: means of {} drives.", group[0].group, group.len()))?;
+            if group[0].is_simulated() {
+                context.introduce(&group[0])?;
+            }
+            context.say_means(group)?;
             context.table(&means::scores(&group[0], &all))?;
             if by_class {
                 context.table(&means::by_class(&group[0].classes, &all))?;
             }
-            panels.extend(show::panels(&format!("{}, means", group[0].group), &means::averaged(&all)));
+            panels.extend(show::panels(&format!("{}, means", group[0].group), &drawn(&means::averaged(&all))));
         }
     }
     context.figure(&Figure::new("All methods", 2, panels))
+}
+
+/// The rows that a diagram has room for: every method once.
+fn drawn(records: &[Record]) -> Vec<Record> {
+    let aside = [with_context(""), occupied_from("")];
+    records.iter().filter(|record| !aside.iter().any(|end| record.method.contains(end.as_str()))).cloned().collect()
+}
+
+fn names(group: &[Dataset]) -> String {
+    group.iter().map(|dataset| dataset.name.as_str()).collect::<Vec<_>>().join(", ")
 }
