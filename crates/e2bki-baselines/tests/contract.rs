@@ -160,7 +160,7 @@ fn voxels_with_less_than_the_mass_of_occupied_ones_have_no_answer() {
     let (all, some) = (map(0.0), map(1.0));
     let (every, left) = (all.voxels().unwrap(), some.voxels().unwrap());
     let heavy: Vec<usize> = (0..every.centers.len()).filter(|i| every.beliefs.get(*i).evidence() >= 1.0).collect();
-    assert!(0 < heavy.len() && heavy.len() < every.centers.len());
+    assert!(!heavy.is_empty() && heavy.len() < every.centers.len());
     assert_eq!(left.centers, heavy.iter().map(|i| every.centers[*i]).collect::<Vec<_>>());
     // Asked at places, the same voxels answer, and as they did.
     for (whole, part) in all.query(&every.centers).unwrap().iter().zip(some.query(&every.centers).unwrap().iter()) {

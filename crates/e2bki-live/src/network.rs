@@ -6,7 +6,9 @@ use std::sync::mpsc::Receiver;
 
 use crate::inputs::Kind;
 use crate::node::Request;
-use crate::outlet::{Outlet, Output};
+use crate::outlet::Outlet;
+#[cfg(feature = "dds")]
+use crate::outlet::Output;
 
 /// Largest number of a domain: in DDS its ports are numbers of UDP.
 pub const MOST_DOMAINS: u16 = 232;

@@ -87,7 +87,7 @@ fn what_goes_to_the_disk_stays_on_the_page() {
     publisher.flush(&map);
     // As a map with a budget does: what is behind x = 32 m leaves the memory, and nobody remembers earlier changes.
     let gone = map.take_outside([32.0, -1e9, -1e9], [1e9, 1e9, 1e9]);
-    assert!(!gone.is_empty() && map.len() > 0);
+    assert!(!gone.is_empty() && !map.is_empty());
     let before = map.change_number();
     map.forget_changes(before);
     insert(&mut map, 9, |map, frame| {
