@@ -59,7 +59,7 @@ pub(crate) struct Options {
     #[arg(long)]
     format: String,
     /// Folder to write to: new, empty, or this drive begun earlier; for mcap a new file
-    #[arg(long, value_name = "DIR|FILE")]
+    #[arg(short, long, value_name = "DIR|FILE")]
     out: PathBuf,
     /// Leave out the camera images
     #[arg(long)]

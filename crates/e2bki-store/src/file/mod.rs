@@ -29,13 +29,13 @@ pub use check::{Checked, check};
 pub(crate) use delta::decode as delta_decode;
 pub use header::{Header, TileInfo};
 pub use read::{MapFile, load, load_region};
-pub(crate) use record::{unwrap_free, unwrap_manifest, unwrap_part, wrap_free, wrap_manifest, wrap_part};
+pub(crate) use record::{begun_free, unwrap_free, unwrap_manifest, unwrap_part, wrap_free, wrap_manifest, wrap_part};
 pub use recover::{Recovered, recover};
 pub(crate) use tile::tile_of;
 #[cfg(test)]
 pub(crate) use write::save_on;
+pub(crate) use write::{FreeParts, grouped, put_in_order, save_tiles, write_map};
 pub use write::{bytes_of_states, save, save_under, save_with};
-pub(crate) use write::{grouped, put_in_order, save_tiles, write_map};
 
 /// Four bytes at both ends of a Parquet file.
 const MAGIC: [u8; 4] = *b"PAR1";

@@ -26,12 +26,19 @@ const OLD_PART: [u8; 4] = *b"PART";
 /// A record around some bytes.
 pub(super) fn wrap(kind: [u8; 4], bytes: &[u8]) -> Vec<u8> {
     let mut record = Vec::with_capacity(PREFIX + bytes.len());
-    record.extend(MARK);
-    record.extend(kind);
-    record.extend((bytes.len() as u32).to_le_bytes());
-    record.extend(sealed(kind, bytes).to_le_bytes());
+    record.extend(prefix(kind, bytes.len() as u32, hash(bytes)));
     record.extend(bytes);
     record
+}
+
+/// What stands before so many bytes with that hash.
+pub(super) fn prefix(kind: [u8; 4], len: u32, hash: u64) -> [u8; PREFIX] {
+    let mut prefix = [0; PREFIX];
+    prefix[..8].copy_from_slice(&MARK);
+    prefix[8..12].copy_from_slice(&kind);
+    prefix[12..16].copy_from_slice(&len.to_le_bytes());
+    prefix[16..].copy_from_slice(&sealed(kind, hash).to_le_bytes());
+    prefix
 }
 
 /// The length that a record's prefix declares, if it is one of that kind.
@@ -49,11 +56,11 @@ pub(super) fn declared(prefix: &[u8; PREFIX], kind: [u8; 4]) -> Result<usize, St
 pub(super) fn verify(prefix: &[u8; PREFIX], kind: [u8; 4], bytes: &[u8]) -> Result<(), String> {
     let mut stored = [0; 8];
     stored.copy_from_slice(&prefix[16..]);
-    if u64::from_le_bytes(stored) == sealed(kind, bytes) { Ok(()) } else { Err("the hash does not match".into()) }
+    if u64::from_le_bytes(stored) == sealed(kind, hash(bytes)) { Ok(()) } else { Err("the hash does not match".into()) }
 }
 
-fn sealed(kind: [u8; 4], bytes: &[u8]) -> u64 {
-    hash(bytes) ^ u64::from(u32::from_le_bytes(kind))
+fn sealed(kind: [u8; 4], hash: u64) -> u64 {
+    hash ^ u64::from(u32::from_le_bytes(kind))
 }
 
 /// The end mark of a file whose index begins at `index`.
@@ -98,6 +105,11 @@ pub(crate) fn unwrap_part(bytes: &[u8]) -> Result<(&[u8], bool), String> {
 /// Counters of free space of a tile or a submap: a record that is a file.
 pub(crate) fn wrap_free(bytes: &[u8]) -> Vec<u8> {
     wrap(FREE, bytes)
+}
+
+/// The bytes of such counters in the beginning of their file, unchecked.
+pub(crate) fn begun_free(bytes: &[u8]) -> &[u8] {
+    bytes.get(PREFIX..).unwrap_or_default()
 }
 
 /// The bytes of such counters.

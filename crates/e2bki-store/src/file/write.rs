@@ -6,6 +6,7 @@ use std::path::Path;
 
 use e2bki::{Mapper, PrimitiveState};
 use rayon::prelude::*;
+use xxhash_rust::xxh3::Xxh3;
 
 use super::columns::columns;
 use super::header::{Header, Index, TileInfo};
@@ -90,11 +91,12 @@ fn name_of(hashes: Vec<u64>) -> String {
 }
 
 /// Saves a map whose tiles are read when they are needed, some at a time: the same bytes as [`save_with`] writes. `tiles`
-/// are tiles with their numbers of rows, ascending; `read` gives the primitives of one by ascending id.
+/// are tiles with their numbers of rows, ascending; `read` gives the primitives of one by ascending id, `free` the counters.
 pub(crate) fn save_tiles(
     header: Header,
     tiles: &[([i32; 2], u64)],
     read: impl Fn([i32; 2]) -> Result<Vec<PrimitiveState>> + Sync,
+    free: Option<FreeParts>,
     path: &Path,
     beside: Option<&Beside>,
 ) -> Result<Header> {
@@ -113,7 +115,7 @@ pub(crate) fn save_tiles(
         header.sources = vec![name_of(groups.par_iter().map(hash_of).collect::<Result<_>>()?)];
     }
     let hash = write_atomically(path, |out| {
-        let hash = map_hash(&header, &write_map(out, path, &header, &groups, states_of)?);
+        let hash = map_hash(&header, &write_parts(out, path, &header, &groups, states_of, free)?);
         beside.iter().try_for_each(|beside| beside.commit(hash))?;
         Ok(hash)
     })?;
@@ -183,6 +185,10 @@ pub fn save_under(header: &Header, map: &Mapper, path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Gives the bytes of counters of free space part by part: the same every time, since it is asked twice (a record begins
+/// with the hash of its bytes).
+pub(crate) type FreeParts<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
+
 /// Writes a map whose row groups are made when they are needed.
 pub(crate) fn write_map<'g, G: Sync>(
     out: &mut (impl Write + Send),
@@ -190,6 +196,21 @@ pub(crate) fn write_map<'g, G: Sync>(
     header: &Header,
     groups: &'g [G],
     states_of: impl Fn(&'g G) -> Result<([i32; 2], Cow<'g, [PrimitiveState]>)> + Sync,
+) -> Result<Vec<TileInfo>> {
+    match &header.free_space {
+        None => write_parts(out, path, header, groups, states_of, None),
+        Some(bytes) => write_parts(out, path, header, groups, states_of, Some(&|put| put(bytes))),
+    }
+}
+
+/// The same with counters of free space that are made when they are needed.
+fn write_parts<'g, G: Sync>(
+    out: &mut (impl Write + Send),
+    path: &Path,
+    header: &Header,
+    groups: &'g [G],
+    states_of: impl Fn(&'g G) -> Result<([i32; 2], Cow<'g, [PrimitiveState]>)> + Sync,
+    free: Option<FreeParts>,
 ) -> Result<Vec<TileInfo>> {
     let mut offset = 0;
     let mut put = |bytes: &[u8]| -> Result<u64> {
@@ -226,14 +247,27 @@ pub(crate) fn write_map<'g, G: Sync>(
         written?;
         encoded = next;
     }
-    let free_space = match &header.free_space {
+    let free_space = match free {
         None => None,
-        Some(counters) if counters.len() > u32::MAX as usize => {
-            return Err(Error::Refused("the counters of free space are too large for one file".into()));
-        }
-        Some(counters) => {
+        Some(free) => {
             let at = end;
-            end = put(&record::wrap(record::FREE, counters))?;
+            let (mut sum, mut len) = (Xxh3::new(), 0_usize);
+            free(&mut |part| {
+                len += part.len();
+                sum.update(part);
+                Ok(())
+            })?;
+            let len = u32::try_from(len).map_err(|_| {
+                Error::Refused(format!("the counters of free space ({len} bytes) are too large for one file"))
+            })?;
+            end = put(&record::prefix(record::FREE, len, sum.digest()))?;
+            free(&mut |part| {
+                end = put(part)?;
+                Ok(())
+            })?;
+            if end - at != record::PREFIX as u64 + u64::from(len) {
+                return Err(Error::Refused("the counters of free space changed while they were written".into()));
+            }
             Some(at)
         }
     };

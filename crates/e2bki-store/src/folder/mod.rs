@@ -7,6 +7,7 @@ mod free;
 mod pack;
 mod read;
 mod save;
+mod strips;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

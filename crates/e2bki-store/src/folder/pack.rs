@@ -6,8 +6,9 @@ use std::path::Path;
 use e2bki::PrimitiveState;
 
 use super::Folder;
+use super::strips::Strips;
 use crate::error::Result;
-use crate::file::{Header, MapFile};
+use crate::file::{FreeParts, Header, MapFile};
 use crate::submaps::Beside;
 
 impl Folder {
@@ -20,8 +21,11 @@ impl Folder {
     /// With what its submaps added, if they are kept.
     pub(crate) fn pack_as(&self, sources: &[String], out: impl AsRef<Path>, beside: Option<&Beside>) -> Result<Header> {
         let tiles: Vec<([i32; 2], u64)> = self.tiles.values().map(|entry| (entry.tile, entry.rows)).collect();
-        let header = Header { sources: sources.to_vec(), ..self.whole_header()? };
-        crate::file::save_tiles(header, &tiles, |tile| self.read(tile), out.as_ref(), beside)
+        let header = Header { sources: sources.to_vec(), ..self.header.clone() };
+        let strips = Strips::of(self)?;
+        let parts = strips.as_ref().map(|strips| |put: &mut dyn FnMut(&[u8]) -> Result<()>| strips.each(put));
+        let free = parts.as_ref().map(|parts| parts as FreeParts);
+        crate::file::save_tiles(header, &tiles, |tile| self.read(tile), free, out.as_ref(), beside)
     }
 
     /// Unpacks a map file into a new folder, some tiles at a time; `threads` are those of whoever goes on with it.

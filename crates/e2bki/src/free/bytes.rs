@@ -14,45 +14,94 @@ use crate::pose::WORLD_LIMIT_M;
 const VERSION: u8 = 1;
 const WITH_TIMES: u8 = 2;
 
+/// What the bytes of counters say before their blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CountersHead {
+    /// Whether any block has times.
+    timed: bool,
+    frames: u64,
+    blocks: u64,
+}
+
+impl CountersHead {
+    /// Of the beginning of such bytes.
+    pub fn of_bytes(mut bytes: &[u8]) -> Result<Self> {
+        Self::take(&mut bytes)
+    }
+
+    /// Of counters that have no block in common, of so many frames or as many as one of them has counted.
+    pub fn of_parts(parts: impl IntoIterator<Item = Self>, frames: u64) -> Self {
+        parts.into_iter().fold(Self { frames, ..Self::default() }, |sum, part| Self {
+            timed: sum.timed || part.timed,
+            frames: sum.frames.max(part.frames),
+            blocks: sum.blocks + part.blocks,
+        })
+    }
+
+    fn take(rest: &mut &[u8]) -> Result<Self> {
+        let timed = match take_byte(rest)? {
+            VERSION => false,
+            WITH_TIMES => true,
+            newer => return Err(wrong(&format!("version {newer}; this program reads up to version {WITH_TIMES}"))),
+        };
+        let frames = take(rest)?;
+        if frames > MAX_FRAMES {
+            return Err(wrong(&format!("{frames} frames; at most {MAX_FRAMES} can be counted")));
+        }
+        Ok(Self { timed, frames, blocks: take(rest)? })
+    }
+}
+
+/// Bytes of counters that are not in memory as a whole: [`Counters::to_bytes`] part by part, each of which has the blocks
+/// after those of the last.
+#[derive(Debug)]
+pub struct CountersBytes {
+    timed: bool,
+    last: BlockKey,
+}
+
+impl CountersBytes {
+    /// Begins the bytes of the counters of a head.
+    pub fn begin(head: CountersHead, out: &mut Vec<u8>) -> Self {
+        out.push(if head.timed { WITH_TIMES } else { VERSION });
+        put(out, head.frames);
+        put(out, head.blocks);
+        Self { timed: head.timed, last: [0; 3] }
+    }
+
+    /// The next blocks.
+    pub fn put(&mut self, part: &Counters, out: &mut Vec<u8>) {
+        for key in part.keys() {
+            for axis in 0..3 {
+                // Steps of either sign as numbers without one.
+                let step = i64::from(key[axis]) - i64::from(self.last[axis]);
+                put(out, (step << 1 ^ step >> 63) as u64);
+            }
+            self.last = key;
+            if let Some(block) = part.blocks.get(&key) {
+                put_block(out, block);
+                if self.timed {
+                    put_moments(out, &block.moments);
+                }
+            }
+        }
+    }
+}
+
 impl Counters {
     /// The counters as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let timed = self.blocks.values().any(|block| !block.moments.is_empty());
-        let mut out = vec![if timed { WITH_TIMES } else { VERSION }];
-        put(&mut out, self.frames());
-        let keys = self.keys();
-        put(&mut out, keys.len() as u64);
-        let mut last = [0; 3];
-        for key in keys {
-            for axis in 0..3 {
-                // Steps of either sign as numbers without one.
-                let step = i64::from(key[axis]) - i64::from(last[axis]);
-                put(&mut out, (step << 1 ^ step >> 63) as u64);
-            }
-            last = key;
-            if let Some(block) = self.blocks.get(&key) {
-                put_block(&mut out, block);
-                if timed {
-                    put_moments(&mut out, &block.moments);
-                }
-            }
-        }
+        let head = CountersHead { timed, frames: self.frames(), blocks: self.blocks.len() as u64 };
+        let mut out = Vec::new();
+        CountersBytes::begin(head, &mut out).put(self, &mut out);
         out
     }
 
     /// Counters from bytes; fails, and says why, if they are not those of any.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut rest = bytes;
-        let timed = match take_byte(&mut rest)? {
-            VERSION => false,
-            WITH_TIMES => true,
-            newer => return Err(wrong(&format!("version {newer}; this program reads up to version {WITH_TIMES}"))),
-        };
-        let frames = take(&mut rest)?;
-        if frames > MAX_FRAMES {
-            return Err(wrong(&format!("{frames} frames; at most {MAX_FRAMES} can be counted")));
-        }
-        let blocks = take(&mut rest)?;
+        let CountersHead { timed, frames, blocks } = CountersHead::take(&mut rest)?;
         let mut counters = Self::default();
         let mut last: Option<BlockKey> = None;
         for _ in 0..blocks {
