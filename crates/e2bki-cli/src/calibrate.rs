@@ -41,8 +41,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "RANGE")]
     frames: Option<String>,
     /// Use every K-th of these frames
-    #[arg(long, default_value_t = 1, value_name = "K")]
-    every: usize,
+    #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
+    every: u64,
     /// Use at most this many frames, evenly spread
     #[arg(long, default_value_t = 20, value_name = "N")]
     most: usize,
@@ -69,7 +69,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut open = options.data.options(semantics, GroundTruth::Auto)?;
     open.network = network;
     let dataset = Arc::new(options.data.open(&open)?);
-    let mut chosen = dataset.select(ids, options.every);
+    let mut chosen = dataset.select(ids, options.every as usize);
     if options.most < 2 || chosen.len() < 2 {
         bail!(
             "{} frames of {} were selected; at least two are needed: one to map and one to query",

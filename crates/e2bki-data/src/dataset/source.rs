@@ -130,8 +130,10 @@ fn find(layout: &Layout, folder: &Path, extensions: &[&str]) -> Result<(PathBuf,
             return Ok((place.clone(), found));
         }
     }
-    let looked: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
-    Err(Error::Missing(format!("no .{} files in any of {}", extensions.join(" or ."), looked.join(", "))))
+    let mut looked: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
+    // A folder from the root on is the same within anything.
+    looked.dedup();
+    Err(Error::Missing(format!("no .{} files in {}", extensions.join(" or ."), looked.join(" or "))))
 }
 
 fn per_frame(layout: &Layout, found: &PerFrame) -> Vec<Option<Item>> {

@@ -113,6 +113,9 @@ pub struct Options {
     json: Option<PathBuf>,
 }
 
+/// Frames of a drive that may be asked for.
+const MOST_FRAMES: usize = 100_000;
+
 /// Experiments that have drives for choosing as well as for testing.
 const VALIDATED: [&str; 2] = ["table-classes", "table-learned"];
 
@@ -125,6 +128,9 @@ pub fn run(options: &Options, open_source: OpenSource) -> Result<()> {
     e2bki_output::outputs::check_files([&options.report, &options.json])?;
     if options.frames == Some(0) {
         bail!("--frames is 0; give at least 1");
+    }
+    if let Some(frames) = options.frames.filter(|frames| *frames > MOST_FRAMES) {
+        bail!("--frames is {frames}; give at most {MOST_FRAMES}, which takes days");
     }
     if options.validation && !VALIDATED.contains(&experiment.name) {
         bail!("--validation is for {}; leave it out", VALIDATED.join(" and "));

@@ -98,14 +98,13 @@ impl Segmenter {
         #[cfg(any(feature = "onnx", feature = "onnxruntime"))]
         return Self::from_onnx(&super::onnx::read(path)?, description.unwrap_or_default(), &name, running);
         #[cfg(not(any(feature = "onnx", feature = "onnxruntime")))]
-        Err(Error::model(
-            name,
-            format!(
-                "this build runs only our own networks (.safetensors), not ONNX models by any runtime ({:?}); build with `--features \
-                 onnx`, or `--features onnxruntime` if ONNX Runtime is installed",
-                running.runtime
-            ),
-        ))
+        {
+            // Only ONNX models can be run in more than one way.
+            let _ = running;
+            let what = "this build runs only our own networks (.safetensors), not ONNX models; build with `--features onnx`, or \
+                        `--features onnxruntime` if ONNX Runtime is installed";
+            Err(Error::model(name, what))
+        }
     }
 
     /// Our own network; `name` is for messages.

@@ -139,9 +139,21 @@ impl FaultyDisk {
     }
 }
 
-/// Undoes the latest of the changes that were not flushed, and cuts files whose bytes were not.
+/// Undoes the latest of the changes that were not flushed, and some of the new names before them, and cuts files whose bytes
+/// were not flushed. A disk may write names in any order, unless it is told to flush a folder.
 fn lose(state: &mut State) {
     let stay = state.rng.below(state.changes.len() + 1);
+    for (number, change) in state.changes.iter().enumerate().take(stay) {
+        let Change::Created(path) = change else { continue };
+        let of_it = |later: &Change| match later {
+            Change::Created(other) | Change::Removed { path: other, .. } => other == path,
+            Change::Renamed { from, to, .. } => from == path || to == path,
+        };
+        if !state.changes[number + 1..].iter().any(of_it) && state.rng.below(2) == 0 {
+            std::fs::remove_file(path).ok();
+            state.dirty.remove(path);
+        }
+    }
     for change in state.changes.drain(..).skip(stay).collect::<Vec<_>>().into_iter().rev() {
         match change {
             Change::Created(path) => drop(std::fs::remove_file(path)),
