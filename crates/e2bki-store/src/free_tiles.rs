@@ -2,9 +2,9 @@
 //! open space has counters and no primitives.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use e2bki::free::Counters;
+use e2bki::free::{Counters, CountersHead, CountersSlab};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -39,18 +39,41 @@ pub(crate) fn encode(counters: &Counters) -> (Vec<u8>, u64) {
     (bytes, hash)
 }
 
+/// Bytes before the counters in their file.
+pub(crate) const BEFORE: usize = crate::file::PREFIX;
+
 /// Reads the counters of an entry.
 pub(crate) fn read(folder: &Path, entry: &FreeEntry) -> Result<Counters> {
+    let (path, bytes) = checked(folder, entry)?;
+    let counters = Counters::from_bytes(&bytes[BEFORE..]).map_err(Error::contents(&path))?;
+    check_tile(&path, entry.tile, counters)
+}
+
+/// Counters that are of a tile alone.
+pub(crate) fn check_tile(path: &Path, tile: [i32; 2], counters: Counters) -> Result<Counters> {
+    match counters.columns(|column| column != tile).into_keys().next() {
+        None => Ok(counters),
+        Some(other) => Err(damaged(path, tile, format!("it has counters of tile {other:?}"))),
+    }
+}
+
+/// Where the counters of an entry are in their file, after [`BEFORE`], by slabs of blocks.
+pub(crate) fn look(folder: &Path, entry: &FreeEntry) -> Result<(CountersHead, Vec<CountersSlab>)> {
+    let (path, bytes) = checked(folder, entry)?;
+    CountersHead::of_bytes(&bytes[BEFORE..]).map_err(Error::contents(&path))
+}
+
+/// The file of an entry, if it is the one that is meant, and whole.
+fn checked(folder: &Path, entry: &FreeEntry) -> Result<(PathBuf, Vec<u8>)> {
     let path = folder.join(&entry.file);
     let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
-    let part = || format!("the free space of tile {:?}", entry.tile);
-    let damaged = |what: String| Error::Damaged { path: path.clone(), part: part(), offset: 0, what };
     if hash(&bytes) != entry.hash {
-        return Err(damaged("it is not the file that the manifest means".into()));
+        return Err(damaged(&path, entry.tile, "it is not the file that the manifest means".into()));
     }
-    let counters = Counters::from_bytes(unwrap_free(&bytes).map_err(damaged)?).map_err(Error::contents(&path))?;
-    match counters.columns(|column| column != entry.tile).into_keys().next() {
-        None => Ok(counters),
-        Some(other) => Err(damaged(format!("it has counters of tile {other:?}"))),
-    }
+    unwrap_free(&bytes).map_err(|what| damaged(&path, entry.tile, what))?;
+    Ok((path, bytes))
+}
+
+fn damaged(path: &Path, tile: [i32; 2], what: String) -> Error {
+    Error::Damaged { path: path.into(), part: format!("the free space of tile {tile:?}"), offset: 0, what }
 }

@@ -29,7 +29,7 @@ pub use check::{Checked, check};
 pub(crate) use delta::decode as delta_decode;
 pub use header::{Header, TileInfo};
 pub use read::{MapFile, load, load_region};
-pub(crate) use record::{begun_free, unwrap_free, unwrap_manifest, unwrap_part, wrap_free, wrap_manifest, wrap_part};
+pub(crate) use record::{PREFIX, unwrap_free, unwrap_manifest, unwrap_part, wrap_free, wrap_manifest, wrap_part};
 pub use recover::{Recovered, recover};
 pub(crate) use tile::tile_of;
 #[cfg(test)]

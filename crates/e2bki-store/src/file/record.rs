@@ -6,7 +6,7 @@ use super::hash;
 pub(super) const MARK: [u8; 8] = *b"\x89e2bki\r\n";
 
 /// Bytes before a record's own.
-pub(super) const PREFIX: usize = 24;
+pub(crate) const PREFIX: usize = 24;
 
 /// The end mark: a mark, where the index is, and the hash of both.
 pub(super) const END_MARK: [u8; 8] = *b"\x89e2bkiE\n";
@@ -105,11 +105,6 @@ pub(crate) fn unwrap_part(bytes: &[u8]) -> Result<(&[u8], bool), String> {
 /// Counters of free space of a tile or a submap: a record that is a file.
 pub(crate) fn wrap_free(bytes: &[u8]) -> Vec<u8> {
     wrap(FREE, bytes)
-}
-
-/// The bytes of such counters in the beginning of their file, unchecked.
-pub(crate) fn begun_free(bytes: &[u8]) -> &[u8] {
-    bytes.get(PREFIX..).unwrap_or_default()
 }
 
 /// The bytes of such counters.

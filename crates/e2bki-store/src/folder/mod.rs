@@ -7,7 +7,7 @@ mod free;
 mod pack;
 mod read;
 mod save;
-mod strips;
+mod slabs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

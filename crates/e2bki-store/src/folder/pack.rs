@@ -6,7 +6,7 @@ use std::path::Path;
 use e2bki::PrimitiveState;
 
 use super::Folder;
-use super::strips::Strips;
+use super::slabs::Slabs;
 use crate::error::Result;
 use crate::file::{FreeParts, Header, MapFile};
 use crate::submaps::Beside;
@@ -22,8 +22,8 @@ impl Folder {
     pub(crate) fn pack_as(&self, sources: &[String], out: impl AsRef<Path>, beside: Option<&Beside>) -> Result<Header> {
         let tiles: Vec<([i32; 2], u64)> = self.tiles.values().map(|entry| (entry.tile, entry.rows)).collect();
         let header = Header { sources: sources.to_vec(), ..self.header.clone() };
-        let strips = Strips::of(self)?;
-        let parts = strips.as_ref().map(|strips| |put: &mut dyn FnMut(&[u8]) -> Result<()>| strips.each(put));
+        let slabs = Slabs::of(self)?;
+        let parts = slabs.as_ref().map(|slabs| |put: &mut dyn FnMut(&[u8]) -> Result<()>| slabs.each(put));
         let free = parts.as_ref().map(|parts| parts as FreeParts);
         crate::file::save_tiles(header, &tiles, |tile| self.read(tile), free, out.as_ref(), beside)
     }

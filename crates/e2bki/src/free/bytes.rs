@@ -1,6 +1,8 @@
 //! Counters as bytes, to be kept: blocks in ascending order, numbers in as few bytes as they need. Equal counters are equal
 //! bytes, and bytes that no counters give are refused.
 
+use std::ops::Range;
+
 use super::block::{Block, Fine};
 use super::cells::Cells;
 use super::counters::{Counters, MAX_FRAMES};
@@ -24,9 +26,15 @@ pub struct CountersHead {
 }
 
 impl CountersHead {
-    /// Of the beginning of such bytes.
-    pub fn of_bytes(mut bytes: &[u8]) -> Result<Self> {
-        Self::take(&mut bytes)
+    /// Of such bytes, which are read once, with the slabs of their blocks by ascending first coordinate.
+    pub fn of_bytes(bytes: &[u8]) -> Result<(Self, Vec<CountersSlab>)> {
+        let mut slabs: Vec<CountersSlab> = Vec::new();
+        let head = Reader::each(bytes, |key, _, before, bytes| match slabs.last_mut() {
+            Some(slab) if slab.x == key[0] => slab.bytes.end = bytes.end,
+            _ => slabs.push(CountersSlab { x: key[0], bytes, before, timed: false, frames: 0 }),
+        })?;
+        slabs.iter_mut().for_each(|slab| (slab.timed, slab.frames) = (head.timed, head.frames));
+        Ok((head, slabs))
     }
 
     /// Of counters that have no block in common, of so many frames or as many as one of them has counted.
@@ -100,44 +108,95 @@ impl Counters {
 
     /// Counters from bytes; fails, and says why, if they are not those of any.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let mut rest = bytes;
-        let CountersHead { timed, frames, blocks } = CountersHead::take(&mut rest)?;
         let mut counters = Self::default();
-        let mut last: Option<BlockKey> = None;
-        for _ in 0..blocks {
-            let mut key = [0; 3];
-            for (axis, coordinate) in key.iter_mut().enumerate() {
-                let step = take(&mut rest)?;
-                let step = (step >> 1) as i64 ^ -((step & 1) as i64);
-                let value = i64::from(last.unwrap_or_default()[axis]).checked_add(step);
-                let most = (WORLD_LIMIT_M / BLOCK_M) as i64 + 1;
-                let inside = value.filter(|value| value.abs() <= most);
-                *coordinate = inside.ok_or_else(|| wrong("a block outside of the world"))? as i32;
-            }
-            if last.is_some_and(|last| last >= key) {
-                return Err(wrong("blocks that are not in ascending order"));
-            }
-            last = Some(key);
-            let mut block = take_block(&mut rest)?;
-            if timed {
-                block.moments = take_moments(&mut rest)?;
-            }
-            if block.is_zero() {
-                return Err(wrong(&format!("a block without counts, {key:?}")));
-            }
-            if block.most() > frames {
-                return Err(wrong(&format!("more counts than frames in block {key:?}")));
-            }
+        let head = Reader::each(bytes, |key, block, _, _| drop(counters.blocks.insert(key, block)))?;
+        counters.set_frames(head.frames);
+        Ok(counters)
+    }
+
+    /// The blocks of a slab alone, from its part of the bytes.
+    pub fn of_slab(bytes: &[u8], slab: &CountersSlab) -> Result<Self> {
+        let mut reader = Reader { rest: bytes, last: slab.before, timed: slab.timed, frames: slab.frames };
+        let mut counters = Self::default();
+        while !reader.rest.is_empty() {
+            let (key, block) = reader.next()?;
             counters.blocks.insert(key, block);
         }
-        if !rest.is_empty() {
-            return Err(wrong(&format!("{} bytes after the last block", rest.len())));
+        counters.set_frames(slab.frames);
+        Ok(counters)
+    }
+}
+
+/// Where the blocks of one first coordinate are in the bytes of counters: a part that can be read without the others.
+#[derive(Debug, Clone)]
+pub struct CountersSlab {
+    /// The first coordinate.
+    pub x: i32,
+    /// The bytes.
+    pub bytes: Range<usize>,
+    before: Option<BlockKey>,
+    timed: bool,
+    frames: u64,
+}
+
+/// Reads block after block.
+struct Reader<'a> {
+    rest: &'a [u8],
+    last: Option<BlockKey>,
+    timed: bool,
+    frames: u64,
+}
+
+impl Reader<'_> {
+    /// Reads all blocks, each with the one before it and its part of the bytes.
+    fn each(
+        bytes: &[u8],
+        mut found: impl FnMut(BlockKey, Block, Option<BlockKey>, Range<usize>),
+    ) -> Result<CountersHead> {
+        let mut rest = bytes;
+        let head = CountersHead::take(&mut rest)?;
+        let mut reader = Reader { rest, last: None, timed: head.timed, frames: head.frames };
+        let mut any_times = false;
+        for _ in 0..head.blocks {
+            let (before, start) = (reader.last, bytes.len() - reader.rest.len());
+            let (key, block) = reader.next()?;
+            any_times |= !block.moments.is_empty();
+            found(key, block, before, start..bytes.len() - reader.rest.len());
         }
-        if timed && counters.blocks.values().all(|block| block.moments.is_empty()) {
+        if !reader.rest.is_empty() {
+            return Err(wrong(&format!("{} bytes after the last block", reader.rest.len())));
+        }
+        if head.timed && !any_times {
             return Err(wrong("they say they have times and have none"));
         }
-        counters.set_frames(frames);
-        Ok(counters)
+        Ok(head)
+    }
+
+    fn next(&mut self) -> Result<(BlockKey, Block)> {
+        let mut key = [0; 3];
+        for (axis, coordinate) in key.iter_mut().enumerate() {
+            let step = take(&mut self.rest)?;
+            let step = (step >> 1) as i64 ^ -((step & 1) as i64);
+            let value = i64::from(self.last.unwrap_or_default()[axis]).checked_add(step);
+            let most = (WORLD_LIMIT_M / BLOCK_M) as i64 + 1;
+            let inside = value.filter(|value| value.abs() <= most);
+            *coordinate = inside.ok_or_else(|| wrong("a block outside of the world"))? as i32;
+        }
+        if self.last.is_some_and(|last| last >= key) {
+            return Err(wrong("blocks that are not in ascending order"));
+        }
+        self.last = Some(key);
+        let mut block = take_block(&mut self.rest)?;
+        if self.timed {
+            block.moments = take_moments(&mut self.rest)?;
+        }
+        if block.is_zero() {
+            return Err(wrong(&format!("a block without counts, {key:?}")));
+        }
+        if block.most() > self.frames {
+            return Err(wrong(&format!("more counts than frames in block {key:?}")));
+        }
+        Ok((key, block))
     }
 }
 

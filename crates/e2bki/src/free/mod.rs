@@ -59,7 +59,7 @@ mod tests;
 
 pub use above::BAND_M;
 pub(crate) use above::{Above, checked as checked_band};
-pub use bytes::{CountersBytes, CountersHead};
+pub use bytes::{CountersBytes, CountersHead, CountersSlab};
 pub use counters::{Counters, MAX_FRAMES, Tally};
 pub use cubes::{BlockKey, cube_of};
 pub use estimate::{estimate, of_rings};

@@ -69,6 +69,30 @@ fn counts_are_those_of_the_frames_one_by_one() {
 }
 
 #[test]
+fn bytes_can_be_put_together_from_slabs_of_columns() {
+    use crate::free::{CountersBytes, CountersHead};
+    for frames in [frames(8), frames(3).into_iter().map(|frame| Sight { second: None, ..frame }).collect()] {
+        let whole = sum(&frames);
+        let columns: Vec<Vec<u8>> = whole.columns(|_| true).into_values().map(|column| column.to_bytes()).collect();
+        let looked: Vec<_> = columns.iter().map(|bytes| CountersHead::of_bytes(bytes).unwrap()).collect();
+        let mut slabs: Vec<_> = looked
+            .iter()
+            .enumerate()
+            .flat_map(|(at, (_, slabs))| slabs.iter().map(move |slab| (slab.x, at, slab)))
+            .collect();
+        slabs.sort_by_key(|(x, at, _)| (*x, *at));
+        assert!(columns.len() > 2 && slabs.len() > 4 * columns.len());
+        let mut bytes = Vec::new();
+        let head = CountersHead::of_parts(looked.iter().map(|(head, _)| *head), whole.frames());
+        let mut made = CountersBytes::begin(head, &mut bytes);
+        for (_, at, slab) in slabs {
+            made.put(&Counters::of_slab(&columns[at][slab.bytes.clone()], slab).unwrap(), &mut bytes);
+        }
+        assert!(bytes == whole.to_bytes());
+    }
+}
+
+#[test]
 fn a_block_was_last_seen_by_the_latest_frame_that_saw_anything_of_it() {
     let frames = frames(8);
     let mut whole = sum(&frames);
