@@ -5,7 +5,8 @@
 # ONLY="live share" runs some of the parts (live, share, network, zenoh, rest). MEASURE=60 also
 # measures so many seconds of 10 Hz × 120,000 points, with LIVE_OPTIONS for the node and DRIVE, a file that is made if it is not there,
 # over Zenoh with ZENOH=1;
-# ONLY=none leaves out the rest.
+# ONLY=none leaves out the rest. RATE=1 sends one scan a second instead of ten: where others keep the machine busy, the processor's time
+# can still be measured (with --rate 0.2, so that there are as many scans to an update).
 # E2BKI_DATA adds the real scans of its bags. Needs Python with venv and PyPI; says so and does nothing where they are missing.
 # PROGRAM is a program built with `--features zenoh,segment`.
 set -euo pipefail
@@ -333,7 +334,8 @@ end reset
 fi
 
 if [ -n "${MEASURE:-}" ]; then
-    echo "== $MEASURE s of 10 Hz × 120,000 points"
+    rate=${RATE:-10}
+    echo "== $MEASURE s of $rate Hz × 120,000 points"
     long=${DRIVE:-$out/long.mcap}
     if [ ! -f "$long" ]; then
         "$PROGRAM" simulate --world urban --sensor hdl-64e --no-images --frames 100 --format mcap --out "$long" > /dev/null
@@ -353,7 +355,7 @@ if [ -n "${MEASURE:-}" ]; then
     (while sleep $((MEASURE < 600 ? 10 : 60)); do awk '/VmRSS/ {printf "%d ", $2 / 1024}' "/proc/$node/status" >> "$out/memory.txt"; done) 2> /dev/null &
     sampler=$!
     running+=("$sampler")
-    peer play "$long" --now --scans $((10 * MEASURE)) --stamps "$out/stamps.json" --linger 1 > "$out/played.json"
+    peer play "$long" --now --rate "$rate" --scans $((rate * MEASURE)) --stamps "$out/stamps.json" --linger 1 > "$out/played.json"
     after=$(ticks)
     kill "$sampler"
     memory=$(awk '/VmHWM/ {print $2}' "/proc/$node/status")

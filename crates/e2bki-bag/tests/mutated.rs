@@ -200,7 +200,7 @@ mod tests {
                     assert!(said || !every_loss_is_seen, "{k}: {found} messages of {} and no word", 2 * COUNT);
                 }
             }
-            most = most.max(PEAK.peak_usage() as usize - before);
+            most = most.max(PEAK.peak_usage() - before);
             std::fs::write(&files[chosen], &whole[chosen]).unwrap();
         }
         println!("{tries} mutations: {refused} refused, {noted} with notes, at most {most} bytes of memory");

@@ -20,7 +20,7 @@ use crate::submaps::Spilled;
 const FULL: f64 = 0.75;
 
 /// What is derived when somebody looks belongs to a primitive's size: it is measured anew when there are so many times as many.
-const GROWN: f64 = 1.05;
+const GROWN: f64 = 1.2;
 
 /// Frames after which changes are looked at though nobody asks, so that what waits to be derived stays small.
 const MOST_UNSEEN: u32 = 16;
