@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::error::{Error, Result};
-use crate::metadata::Metadata;
+use crate::folder::{self, Parts};
 use crate::storage::{self, Contents, Data, MOST_FILE_BYTES, Place, Storage};
 use crate::wire::Wire;
 
@@ -14,7 +14,7 @@ use crate::wire::Wire;
 pub enum Kind {
     /// An MCAP file.
     Mcap,
-    /// A folder of rosbag2 with its `metadata.yaml`.
+    /// A folder of rosbag2: with its `metadata.yaml`, or the files alone where that was lost.
     Folder,
     /// An SQLite file of rosbag2.
     Db3,
@@ -23,10 +23,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of a path, by its first bytes or its `metadata.yaml`; nothing if it is no recording that is read here.
+    /// The kind of a path, by its first bytes or, of a folder, by what is in it; nothing if it is no recording that is read here.
     pub fn detect(path: &Path) -> Option<Self> {
         if path.is_dir() {
-            return path.join("metadata.yaml").is_file().then_some(Self::Folder);
+            return folder::is_recording(path).then_some(Self::Folder);
         }
         let mut first = [0; 16];
         let mut file = File::open(path).ok()?;
@@ -111,27 +111,14 @@ impl Bag {
     }
 
     fn add_folder(&mut self, folder: &Path) -> Result<()> {
-        let name = folder.join("metadata.yaml");
-        let text = std::fs::read_to_string(&name).map_err(Error::io("read", &name))?;
-        let about = Metadata::read(&text).map_err(|what| Error::malformed(&name, what))?;
-        let whole_files = about.compression_mode.eq_ignore_ascii_case("file");
-        let messages = about.compression_mode.eq_ignore_ascii_case("message");
-        if (whole_files || messages) && about.compression_format != "zstd" {
-            let what = format!("compression `{}`; zstd is read", about.compression_format);
-            return Err(Error::Unsupported { path: name, what });
-        }
-        for file in &about.files {
-            // Old recorders wrote the folder's own name before the file's.
-            let base =
-                Path::new(file).file_name().ok_or_else(|| Error::malformed(&name, format!("`{file}` is no file")))?;
-            let candidates = [folder.join(base), folder.join(format!("{}.zstd", base.to_string_lossy()))];
-            let Some(path) = candidates.iter().find(|path| path.is_file()) else {
-                return Err(Error::malformed(
-                    &name,
-                    format!("it names {}, which is not in the folder ({} storage)", base.display(), about.storage),
-                ));
-            };
-            self.add_file(path, messages)?;
+        let Parts { files, messages_compressed, messages, note } = Parts::of(folder)?;
+        self.notes.extend(note);
+        files.iter().try_for_each(|path| self.add_file(path, messages_compressed))?;
+        // What is known to be damaged has been told of already.
+        let (found, unsaid) = (self.entries.len() as u64, self.notes.is_empty());
+        if let Some(messages) = messages.filter(|messages| unsaid && *messages != found) {
+            let folder = folder.display();
+            self.notes.push(format!("{folder}: metadata.yaml announces {messages} messages and {found} were found"));
         }
         Ok(())
     }
@@ -250,7 +237,7 @@ fn ros2_name(kind: &str) -> String {
 /// Why a path is no recording, and what to do.
 fn what_it_is(path: &Path) -> String {
     if path.is_dir() {
-        return "the folder has no metadata.yaml: it is no recording of rosbag2 (`ros2 bag reindex` writes one)".into();
+        return "the folder has no metadata.yaml and no files that are recordings (.mcap, .db3, .bag)".into();
     }
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("pcap" | "pcapng") => "packets of a sensor, not points: replay them through the sensor's driver (ouster-ros, \

@@ -14,6 +14,7 @@
 mod bag;
 pub mod compose;
 mod error;
+mod folder;
 mod mcap_writer;
 pub mod messages;
 mod metadata;

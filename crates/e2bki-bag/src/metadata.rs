@@ -7,6 +7,8 @@ pub(crate) struct Metadata {
     pub(crate) files: Vec<String>,
     pub(crate) compression_format: String,
     pub(crate) compression_mode: String,
+    /// Messages of all files.
+    pub(crate) messages: Option<u64>,
 }
 
 /// Takes quotes and a comment off a plain value.
@@ -26,7 +28,7 @@ impl Metadata {
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let mut found = Self::default();
         let mut in_files = None;
-        let mut known = false;
+        let (mut known, mut counted) = (false, None);
         for line in text.lines() {
             let indent = line.len() - line.trim_start().len();
             let line = line.trim();
@@ -40,6 +42,10 @@ impl Metadata {
             let Some((key, rest)) = line.split_once(':') else { continue };
             match key {
                 "rosbag2_bagfile_information" => known = true,
+                // Those of topics and files stand farther to the right than that of all.
+                "message_count" if counted.is_none_or(|least| indent < least) => {
+                    (counted, found.messages) = (Some(indent), value(rest).parse().ok());
+                }
                 "storage_identifier" => found.storage = value(rest),
                 "compression_format" => found.compression_format = value(rest),
                 "compression_mode" => found.compression_mode = value(rest),
@@ -69,14 +75,14 @@ mod tests {
 
     #[test]
     fn both_forms_of_lists_and_quotes_are_read() {
-        let block = "rosbag2_bagfile_information:\n  version: 8\n  storage_identifier: mcap\n  relative_file_paths:\n    \
+        let block = "rosbag2_bagfile_information:\n  files:\n  - duration: 5\n    message_count: 3\n  message_count: 9\n  storage_identifier: mcap\n  relative_file_paths:\n    \
                      - \"a b_0.mcap\"\n    - a_1.mcap\n  duration:\n    nanoseconds: 5\n  topics_with_message_count:\n    \
                      - topic_metadata:\n        name: /x\n        offered_qos_profiles: |\n          - history: keep_last\n  \
                      compression_format: zstd # always\n  compression_mode: FILE\n";
         let found = Metadata::read(block).unwrap();
         assert_eq!(found.files, ["a b_0.mcap", "a_1.mcap"]);
         assert_eq!((found.storage.as_str(), found.compression_format.as_str()), ("mcap", "zstd"));
-        assert_eq!(found.compression_mode, "FILE");
+        assert_eq!((found.compression_mode.as_str(), found.messages), ("FILE", Some(9)));
         let flow =
             "rosbag2_bagfile_information:\n  relative_file_paths: [one.db3, 'two.db3']\n  compression_mode: \"\"\n";
         assert_eq!(Metadata::read(flow).unwrap().files, ["one.db3", "two.db3"]);

@@ -10,6 +10,19 @@ mod tests {
     }
 
     #[test]
+    fn whole_recordings_are_not_called_damaged() {
+        let Some(root) = e2bki_testdata::real("bags") else { return };
+        for name in ["os1_128_n3", "sick_ros2_mcap", "nav2_turtlebot.mcap", "rms_1xxx_lms_1xx_movement_off.bag"] {
+            let bag = Bag::open(root.join(name)).unwrap();
+            assert!(
+                !bag.notes().iter().any(|note| note.contains("damaged") || note.contains("announces")),
+                "{:?}",
+                bag.notes()
+            );
+        }
+    }
+
+    #[test]
     fn three_scans_of_an_ouster_with_poses() {
         let Some(root) = e2bki_testdata::real("bags/os1_128_n3") else { return };
         let bag = Bag::open(&root).unwrap();

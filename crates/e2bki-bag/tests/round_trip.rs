@@ -142,7 +142,8 @@ mod tests {
         assert!(message("a.pcap", b"\xd4\xc3\xb2\xa1rest").contains("driver"));
         assert!(message("a.txt", b"hello").contains("MCAP"));
         assert!(message("empty.mcap", b"").contains("no recording"));
-        assert!(Bag::open(folder.path()).unwrap_err().to_string().contains("metadata.yaml"));
+        let empty = tempfile::tempdir().unwrap();
+        assert!(Bag::open(empty.path()).unwrap_err().to_string().contains("metadata.yaml"));
         std::fs::write(
             folder.path().join("metadata.yaml"),
             "rosbag2_bagfile_information:\n  relative_file_paths: [gone.mcap]\n",

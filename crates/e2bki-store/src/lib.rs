@@ -13,6 +13,7 @@
 //! # }
 //! ```
 
+mod area;
 mod atomic;
 mod contents;
 mod disk;
@@ -25,6 +26,7 @@ mod lock;
 mod merge;
 #[cfg(test)]
 mod model;
+mod pending;
 mod rolling;
 mod submaps;
 

@@ -1,20 +1,29 @@
 //! Maps larger than memory: what is far from the robot goes to a folder and comes back when the robot does.
 
+mod ask;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use e2bki::config::Posterior;
-use e2bki::primitive::block_of;
 use e2bki::submaps::SubmapRule;
-use e2bki::{Belief, Changes, ClassSet, Config, Frame, FrameReport, Mapper, PrimitiveState, TILE_M};
+use e2bki::{Changes, ClassSet, Config, Frame, FrameReport, Mapper, Prepared, Preparer, PrimitiveState};
 
+use crate::area::Area;
 use crate::error::{Error, Result};
 use crate::file::{Header, tile_of};
 use crate::folder::{Folder, Tiles, Written};
+use crate::pending::Pending;
 use crate::submaps::Spilled;
 
 /// Share of the budget at which tiles go out: a frame's own growth must still fit.
 const FULL: f64 = 0.75;
+
+/// What is derived when somebody looks belongs to a primitive's size: it is measured anew when there are so many times as many.
+const GROWN: f64 = 1.2;
+
+/// Frames after which changes are looked at though nobody asks, so that what waits to be derived stays small.
+const MOST_UNSEEN: u32 = 16;
 
 /// A mapper that keeps to a byte budget. Frames change it, and it answers, exactly as one without a budget.
 #[derive(Debug)]
@@ -35,39 +44,11 @@ pub struct RollingMapper {
     per_primitive: f64,
     most: usize,
     peak: usize,
-    /// What the latest frame changed.
-    latest: Changes,
+    /// Frames since changes were last looked at.
+    unseen: u32,
+    /// What frames changed and nobody has asked for yet.
+    pending: Pending,
     submaps: Option<Spilled>,
-}
-
-/// Tiles from a low to a high corner, both included.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Area {
-    low: [i32; 2],
-    high: [i32; 2],
-}
-
-impl Area {
-    /// Tiles that meet a box on the ground.
-    fn around(low: [f64; 2], high: [f64; 2]) -> Self {
-        let side = f64::from(TILE_M);
-        Self { low: low.map(|v| (v / side).floor() as i32), high: high.map(|v| (v / side).floor() as i32) }
-    }
-
-    fn grown(self, tiles: i32) -> Self {
-        Self { low: self.low.map(|v| v - tiles), high: self.high.map(|v| v + tiles) }
-    }
-
-    fn holds(&self, tile: [i32; 2]) -> bool {
-        (0..2).all(|i| (self.low[i]..=self.high[i]).contains(&tile[i]))
-    }
-
-    /// Its corners in the world. Boxes of the map include their high corner, which belongs to the next tile.
-    fn corners(&self) -> ([f64; 3], [f64; 3]) {
-        let edge = |v: i32| f64::from(v) * f64::from(TILE_M);
-        let [x, y] = self.high.map(|v| edge(v + 1).next_down());
-        ([edge(self.low[0]), edge(self.low[1]), f64::NEG_INFINITY], [x, y, f64::INFINITY])
-    }
 }
 
 impl RollingMapper {
@@ -96,7 +77,7 @@ impl RollingMapper {
         map.remember_kernels(false);
         let (resident, dirty, seen) = (BTreeSet::new(), BTreeSet::new(), map.change_number());
         let (free_resident, free_dirty) = (BTreeSet::new(), BTreeSet::new());
-        let (per_primitive, most, peak, latest) = (0.0, 0, 0, Changes::default());
+        let (per_primitive, most, peak, unseen, pending) = (0.0, 0, 0, 0, Pending::default());
         Self {
             map,
             folder,
@@ -109,7 +90,8 @@ impl RollingMapper {
             per_primitive,
             most,
             peak,
-            latest,
+            unseen,
+            pending,
             submaps: None,
         }
     }
@@ -136,17 +118,72 @@ impl RollingMapper {
     /// Adds a frame: first everything near its points comes back, then it is inserted, then what is far goes out.
     pub fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
         frame.check(self.map.classes().len())?;
-        self.latest = Changes::default();
-        let Some((low, high)) = self.map.footprint(frame) else { return Ok(self.map.insert(frame)?) };
+        self.insert_by(frame, |map| map.insert(frame))
+    }
+
+    /// What makes frames ready for this map on another thread: see [`Mapper::preparer`].
+    pub fn preparer(&self) -> Preparer {
+        self.map.preparer()
+    }
+
+    /// Adds a frame that [`Self::preparer`] has made ready.
+    pub fn insert_prepared(&mut self, prepared: Prepared, frame: &Frame<'_>) -> Result<FrameReport> {
+        frame.check(self.map.classes().len())?;
+        self.insert_by(frame, |map| map.insert_prepared(prepared))
+    }
+
+    /// Adds a prepared frame and prepares the next one meanwhile: see [`Mapper::insert_and_prepare`].
+    pub fn insert_and_prepare(
+        &mut self,
+        prepared: Prepared,
+        frame: &Frame<'_>,
+        next: &Frame<'_>,
+    ) -> (Result<FrameReport>, e2bki::Result<Prepared>) {
+        let (preparer, number) = (self.map.preparer(), self.map.frames().saturating_add(1));
+        rayon::join(|| self.insert_prepared(prepared, frame), || preparer.prepare(next, number))
+    }
+
+    fn insert_by(
+        &mut self,
+        frame: &Frame<'_>,
+        insert: impl FnOnce(&mut Mapper) -> e2bki::Result<FrameReport>,
+    ) -> Result<FrameReport> {
+        let Some((low, high)) = self.map.footprint(frame) else { return Ok(insert(&mut self.map)?) };
         let needed = Area::around([low[0], low[1]], [high[0], high[1]]);
         self.make_room(needed)?;
         self.bring(|tile| needed.holds(tile))?;
-        let report = self.map.insert(frame)?;
+        let report = insert(&mut self.map)?;
         if let Some(submaps) = &mut self.submaps {
             submaps.spill(&mut self.map);
         }
-        self.latest = self.map.changes_since(self.seen);
-        let changed: BTreeSet<[i32; 2]> = self.latest.primitive_blocks().map(tile_of).collect();
+        self.unseen += 1;
+        if self.unseen >= MOST_UNSEEN {
+            self.look();
+        }
+        self.measure();
+        self.make_room(needed)?;
+        Ok(report)
+    }
+
+    /// What frames changed since this was last asked, without what came from the folder or went there.
+    pub fn changes(&mut self) -> Changes {
+        self.look();
+        self.pending.take(self.seen)
+    }
+
+    /// Takes down what frames have changed since the last time. To find that out, what has changed is derived, which takes
+    /// longer than most frames: so it waits until somebody asks, or tiles come or go.
+    fn look(&mut self) {
+        if std::mem::take(&mut self.unseen) == 0 {
+            return;
+        }
+        let changes = self.map.changes_since(self.seen);
+        let mut changed: BTreeSet<[i32; 2]> = changes.primitive_blocks().map(tile_of).collect();
+        if changes.everything {
+            // There was too much to be remembered: no tile may be taken for the one in the folder.
+            changed.extend(self.resident.iter().copied());
+            changed.extend(self.map.primitives().map(|primitive| tile_of(primitive.sums().origin)));
+        }
         // Tiles that the folder has were brought before the frame; the others are new.
         let folder = &self.folder;
         self.resident.extend(changed.iter().copied().filter(|tile| !folder.tiles.contains_key(tile)));
@@ -154,10 +191,8 @@ impl RollingMapper {
         let counted = self.map.free_space_since(self.seen);
         self.free_resident.extend(counted.iter().copied());
         self.free_dirty.extend(counted);
+        self.pending.add(changes);
         self.look_away();
-        self.measure();
-        self.make_room(needed)?;
-        Ok(report)
     }
 
     /// Passes over changes that do not make a tile dirty, and gives back the memory for them.
@@ -193,6 +228,7 @@ impl RollingMapper {
     }
 
     fn spill_outside(&mut self, kept: Area) -> Result<()> {
+        self.look();
         let (low, high) = kept.corners();
         let gone = self.map.take_outside(low, high);
         self.look_away();
@@ -259,6 +295,9 @@ impl RollingMapper {
         }
         let free = self.folder.free.keys().copied().filter(|tile| wanted(*tile) && !self.free_resident.contains(tile));
         let free = free.map(|tile| Ok((tile, self.folder.read_free(tile)?))).collect::<Result<Vec<_>>>()?;
+        if !tiles.is_empty() {
+            self.look();
+        }
         // Before the primitives, so that what is gone is known of them.
         for (tile, counters) in free {
             self.map.put_free_space(counters);
@@ -279,45 +318,22 @@ impl RollingMapper {
     }
 
     fn measure(&mut self) {
+        // Storage that was made once is kept for what comes next, so only a map larger than ever tells a primitive's size.
+        let larger = self.map.len() as f64 > GROWN * self.most as f64;
+        if larger {
+            self.look();
+        }
         let bytes = self.map.byte_size().total();
         self.peak = self.peak.max(bytes);
-        // Storage that was made once is kept for what comes next, so only a map larger than ever tells a primitive's size.
-        if self.map.len() > self.most {
+        if larger {
             self.most = self.map.len();
             self.per_primitive = bytes as f64 / self.most as f64;
         }
     }
 
-    /// Beliefs at world positions, bringing in what they depend on, tile by tile.
-    pub fn query(&mut self, points: &[[f64; 3]]) -> Result<Vec<Belief>> {
-        let tile = |i: usize| tile_of(block_of(points[i]));
-        let mut order: Vec<usize> = (0..points.len()).collect();
-        order.sort_by_key(|i| tile(*i));
-        let mut beliefs: Vec<(usize, Belief)> = Vec::with_capacity(points.len());
-        for group in order.chunk_by(|a, b| tile(*a) == tile(*b)) {
-            let places: Vec<[f64; 3]> = group.iter().map(|i| points[*i]).collect();
-            let bound = |get: fn(f64, f64) -> f64, start: f64| -> [f64; 3] {
-                std::array::from_fn(|axis| places.iter().map(|p| p[axis]).fold(start, get))
-            };
-            let (low, high) = (bound(f64::min, f64::INFINITY), bound(f64::max, f64::NEG_INFINITY));
-            let own = tile(group[0]);
-            let matters: BTreeSet<[i32; 2]> = (self.folder.tiles.values())
-                .filter(|entry| {
-                    (0..3).all(|i| f64::from(entry.low[i]) <= high[i] && f64::from(entry.high[i]) >= low[i])
-                })
-                .map(|entry| entry.tile)
-                .chain([own])
-                .collect();
-            self.make_room(Area { low: tile(group[0]), high: tile(group[0]) })?;
-            self.bring(|tile| matters.contains(&tile))?;
-            beliefs.extend(group.iter().copied().zip(self.map.query(&places).iter()));
-        }
-        beliefs.sort_unstable_by_key(|(i, _)| *i);
-        Ok(beliefs.into_iter().map(|(_, belief)| belief).collect())
-    }
-
     /// Writes what changed since the last time and makes the folder the map as it is now.
     pub fn save(&mut self) -> Result<Written> {
+        self.look();
         let dirty = &self.dirty;
         let changed = self.map.primitives().filter(|primitive| dirty.contains(&tile_of(primitive.sums().origin)));
         let states: Vec<PrimitiveState> = changed.map(|primitive| primitive.state()).collect();
@@ -355,14 +371,9 @@ impl RollingMapper {
         &self.map
     }
 
-    /// Whether all primitives of a tile (of [`TILE_M`] metres) are in memory.
+    /// Whether all primitives of a tile (of [`TILE_M`](e2bki::TILE_M) metres) are in memory.
     pub fn holds(&self, tile: [i32; 2]) -> bool {
         self.resident.contains(&tile) || !self.folder.tiles.contains_key(&tile)
-    }
-
-    /// What the latest frame changed, without what came from the folder or went there.
-    pub fn latest_changes(&self) -> &Changes {
-        &self.latest
     }
 
     /// Most bytes that were in memory so far.

@@ -230,7 +230,7 @@ impl Mapper {
         let Contents { live, set, .. } = self.seen();
         let mut blocks = live.as_ref().map_or_else(Vec::new, |live| self.run(|| live.changed(set, changes)));
         let there = self.there();
-        blocks.iter_mut().for_each(|block| block.voxels.retain(&there));
+        self.run(|| blocks.par_iter_mut().with_min_len(16).for_each(|block| block.voxels.retain(&there)));
         blocks
     }
 
@@ -351,7 +351,8 @@ impl Mapper {
         let accumulated = self.accumulated.as_ref().map_or(0, |accumulated| accumulated.byte_size());
         let growing = self.contents.read(|contents| contents.set.size_of_additions());
         let submaps = self.submaps.as_ref().map_or(0, |submaps| submaps.byte_size()) + growing;
-        let free_space = self.free_space().map_or(0, |counters| counters.byte_size());
+        let counted = |contents: &Contents| contents.free.as_ref().map_or(0, |free| free.counters.byte_size());
+        let free_space = self.contents.read(counted);
         ByteSize { primitives, derived, index, voxels: live + accumulated, submaps, free_space }
     }
 }

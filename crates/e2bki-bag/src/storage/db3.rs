@@ -31,7 +31,8 @@ impl Db3 {
             .and_then(|mut query| query.query_row([row], blob))
             .map_err(|e| bad(e.to_string()))?
             .map_err(|e| bad(e.to_string()))?;
-        if self.zstd {
+        // Without a metadata.yaml nobody says so; no message of CDR, which begins with a zero, looks like this.
+        if self.zstd || bytes.starts_with(&super::ZSTD_MAGIC) {
             return super::decompress_zstd(&bytes, MOST_BYTES).map(Data::of).map_err(bad);
         }
         Ok(Data::of(bytes))
@@ -43,7 +44,7 @@ pub(crate) fn open(path: &Path, zstd: bool) -> Result<Contents> {
     let bad = |what: rusqlite::Error| Error::malformed(path, format!("not a bag of rosbag2: {what}"));
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(bad)?;
     let (mut channels, mut ids) = (Vec::new(), Vec::new());
-    let mut notes = Vec::new();
+    let (mut notes, mut left_out, mut unknown) = (Vec::new(), Vec::new(), 0_u64);
     {
         let mut topics =
             connection.prepare("SELECT id, name, type, serialization_format FROM topics ORDER BY id").map_err(bad)?;
@@ -56,6 +57,7 @@ pub(crate) fn open(path: &Path, zstd: bool) -> Result<Contents> {
                 ids.push(id);
                 channels.push(Channel { topic, kind });
             } else {
+                left_out.push(id);
                 notes.push(format!("{topic} is encoded as `{format}` and left out; only cdr is read"));
             }
         }
@@ -69,13 +71,27 @@ pub(crate) fn open(path: &Path, zstd: bool) -> Result<Contents> {
         while let Some(row) = rows.next().map_err(bad)? {
             let (id, topic, time): (i64, i64, i64) =
                 (row.get(0).map_err(bad)?, row.get(1).map_err(bad)?, row.get(2).map_err(bad)?);
-            let Some(channel) = ids.iter().position(|known| *known == topic) else { continue };
+            let Some(channel) = ids.iter().position(|known| *known == topic) else {
+                unknown += u64::from(!left_out.contains(&topic));
+                continue;
+            };
             let stored: i64 = row.get(3).map_err(bad)?;
             let len = u32::try_from(stored).unwrap_or(u32::MAX);
             let place = Place { chunk: rows_of.len() as u64, start: 0, len };
             messages.push(Found { channel: channel as u32, time: time.max(0) as u64, place });
             rows_of.push(id);
         }
+    }
+    if unknown > 0 {
+        notes.push(format!("{}: {unknown} messages of topics that it does not name are left out", path.display()));
+    }
+    // Recorders number messages one after the other: damage to an inner page loses rows without an error.
+    let missing = match (rows_of.iter().min(), rows_of.iter().max()) {
+        (Some(first), Some(last)) if notes.is_empty() => last.abs_diff(*first).saturating_sub(rows_of.len() as u64 - 1),
+        _ => 0,
+    };
+    if missing > 0 {
+        notes.push(format!("{}: {missing} messages are missing between its first and its last", path.display()));
     }
     let storage = Storage::Db3(Db3 { path: path.into(), connection: Mutex::new(connection), rows: rows_of, zstd });
     Ok(Contents { wire: Wire::Cdr, channels, messages, notes, storage })

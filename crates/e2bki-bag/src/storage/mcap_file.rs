@@ -10,15 +10,20 @@ use crate::wire::{Broken, Reader, Wire};
 
 pub(crate) const MAGIC: &[u8; 8] = b"\x89MCAP0\r\n";
 
+const FOOTER: u8 = 2;
 const SCHEMA: u8 = 3;
 const CHANNEL: u8 = 4;
 const MESSAGE: u8 = 5;
 const CHUNK: u8 = 6;
+const STATISTICS: u8 = 11;
 const DATA_END: u8 = 15;
 
 /// Chunks that are decompressed at once, and bytes after which no further one is.
 const AT_ONCE: usize = 8;
 const MOST_AT_ONCE: u64 = 64 << 20;
+
+/// Bytes of the last record, with where the summary is and its checksum, and of what the file ends with.
+const FOOT: u64 = 37;
 
 /// Bytes of a record before its contents: kind and length.
 const HEAD: u64 = 9;
@@ -31,6 +36,8 @@ struct Index {
     numbers: BTreeMap<u16, Option<u32>>,
     channels: Vec<Channel>,
     messages: Vec<Found>,
+    /// Messages, also of channels that are not read.
+    seen: u64,
     others: BTreeMap<String, String>,
     wire: Option<Wire>,
 }
@@ -82,6 +89,7 @@ impl Index {
         // Channel, sequence number, time of logging, time of publishing; then the message itself.
         let Some((head, data)) = body.split_at_checked(22) else { return Err("a message is cut short".into()) };
         let id = u16::from_le_bytes([head[0], head[1]]);
+        self.seen += 1;
         let mut time = [0; 8];
         time.copy_from_slice(&head[6..14]);
         match self.numbers.get(&id) {
@@ -151,6 +159,17 @@ pub(crate) fn open(path: &Path, bytes: Bytes) -> Result<Contents> {
         at = next;
     }
     walk(&file, &mut waiting, &mut index, &mut notes);
+    // A damaged chunk has been told of already.
+    if complete && notes.is_empty() {
+        let damage = match announced(&file, path) {
+            Ok(Some(messages)) if messages != index.seen => {
+                Some(format!("it announces {messages} messages and {} were found", index.seen))
+            }
+            Ok(_) => None,
+            Err(what) => Some(what),
+        };
+        notes.extend(damage.map(|what| format!("{} is damaged: {what}", path.display())));
+    }
     if !complete {
         notes.push(format!(
             "{} ends without its last records, as when a recorder is killed: what is there is used",
@@ -162,6 +181,37 @@ pub(crate) fn open(path: &Path, bytes: Bytes) -> Result<Contents> {
     }
     let (wire, channels, messages) = (index.wire.unwrap_or(Wire::Cdr), index.channels, index.messages);
     Ok(Contents { wire, channels, messages, notes, storage: Storage::Chunks(file) })
+}
+
+/// How many messages there are by the statistics in the summary at the end; nothing where there are none.
+fn announced(file: &Chunks, path: &Path) -> std::result::Result<Option<u64>, String> {
+    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    let end = file.bytes.len();
+    let last = end.checked_sub(FOOT).ok_or("its last records are cut off")?;
+    let foot = file.bytes.read(path, last, FOOT).map_err(|e| e.to_string())?;
+    if foot[0] != FOOTER || !foot.ends_with(MAGIC) {
+        return Err("its last bytes are not those of an MCAP file".into());
+    }
+    let (start, crc) = (number(&foot[9..17]), number(&foot[25..29]));
+    if start == 0 {
+        return Ok(None);
+    }
+    let size = last.checked_sub(start).filter(|size| *size <= MOST_BYTES).ok_or("its summary is nowhere")?;
+    let summary = file.bytes.read(path, start, size).map_err(|e| e.to_string())?;
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&summary);
+    sum.update(&foot[..25]);
+    if crc != 0 && u64::from(sum.finalize()) != crc {
+        return Err("the checksum of its summary is wrong".into());
+    }
+    let mut messages = None;
+    records_of(&summary, |kind, body, _| {
+        if kind == STATISTICS {
+            messages = Some(number(body.get(..8).ok_or("its statistics are cut short")?));
+        }
+        Ok(())
+    })?;
+    Ok(messages)
 }
 
 /// Takes the records of chunks that wait, each with its number and the byte at which it begins, in their order. A damaged chunk costs its

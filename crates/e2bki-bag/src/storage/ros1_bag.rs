@@ -11,7 +11,10 @@ use crate::wire::Wire;
 pub(crate) const MAGIC: &[u8; 13] = b"#ROSBAG V2.0\n";
 
 const MESSAGE: u8 = 2;
+const BAG: u8 = 3;
+const INDEX: u8 = 4;
 const CHUNK: u8 = 5;
+const CHUNK_INFO: u8 = 6;
 const CONNECTION: u8 = 7;
 
 /// Largest header of a record, bytes.
@@ -50,6 +53,8 @@ struct Index {
     numbers: BTreeMap<u32, u32>,
     channels: Vec<Channel>,
     messages: Vec<Found>,
+    /// Records of kinds that are not known where they stand.
+    unknown: u64,
 }
 
 impl Index {
@@ -94,7 +99,7 @@ impl Index {
                     let start = u32::try_from(data.start).map_err(|_| "a chunk of more than 4 GB")?;
                     self.message(&head, Place { chunk, start, len: data.len() as u32 })?;
                 }
-                _ => {}
+                _ => self.unknown += 1,
             }
         }
         Ok(())
@@ -109,7 +114,7 @@ pub(crate) fn open(path: &Path, bytes: Bytes) -> Result<Contents> {
         return Err(Error::malformed(path, "it does not begin as a ROS 1 bag of version 2.0 does"));
     }
     let (mut at, mut index, mut notes) = (MAGIC.len() as u64, Index::default(), Vec::new());
-    let mut whole = true;
+    let (mut whole, mut announced) = (true, None);
     while at < end {
         let start = at;
         let bad = |what: String| Error::malformed(path, format!("the record at byte {start}: {what}"));
@@ -153,13 +158,25 @@ pub(crate) fn open(path: &Path, bytes: Bytes) -> Result<Contents> {
                     notes.push(format!("{error}; its messages are left out"));
                 }
             }
-            _ => {}
+            // A recorder that was killed has left zeros.
+            BAG if number::<8>(&head, "index_pos").map_err(bad)? != [0; 8] => {
+                announced = Some(u32::from_le_bytes(number(&head, "chunk_count").map_err(bad)?));
+            }
+            BAG | INDEX | CHUNK_INFO => {}
+            _ => index.unknown += 1,
         }
         at = next;
     }
     if !whole {
         notes.push(format!("{} is cut short: what is there is used", path.display()));
     }
-    let Index { channels, messages, .. } = index;
+    let Index { channels, messages, unknown, .. } = index;
+    if unknown > 0 {
+        notes.push(format!("{}: {unknown} records of unknown kinds are left out", path.display()));
+    }
+    if let Some(count) = announced.filter(|count| u64::from(*count) != file.chunks.len() as u64) {
+        let (path, found) = (path.display(), file.chunks.len());
+        notes.push(format!("{path} announces {count} chunks of messages and {found} were found: it is damaged"));
+    }
     Ok(Contents { wire: Wire::Ros1, channels, messages, notes, storage: Storage::Chunks(file) })
 }

@@ -29,8 +29,9 @@ pub(super) struct Held {
     sources: Vec<String>,
     /// The drive that submaps are of.
     name: String,
-    /// Number of the map's change up to which updates were made; with a budget, the changes since.
+    /// Number of the map's change up to which updates were made.
     seen: u64,
+    /// With a budget, what changed since and was shown already.
     pending: Changes,
     /// Nobody else writes the same file meanwhile.
     _lock: Option<WriteLock>,
@@ -69,11 +70,21 @@ impl Held {
     }
 
     fn show_frame(&mut self, frame: &Frame<'_>) {
-        match (&mut self.shown, &self.map) {
+        match (&mut self.shown, &mut self.map) {
             (Some(shown), Kept::Whole(map)) => shown.frame(map, frame),
-            (Some(shown), Kept::Budgeted(map)) => map.show(shown, frame),
+            (Some(shown), Kept::Budgeted(map)) => {
+                let changes = map.show(shown, frame);
+                self.put_off(changes);
+            }
             (None, _) => {}
         }
+    }
+
+    /// Keeps changes for the next update.
+    fn put_off(&mut self, changes: Changes) {
+        let Changes { number, everything, blocks } = changes;
+        (self.pending.number, self.pending.everything) = (number, self.pending.everything || everything);
+        self.pending.blocks.extend(blocks);
     }
 }
 
@@ -110,15 +121,7 @@ impl LiveMap for Held {
     fn insert(&mut self, frame: &Frame<'_>) -> e2bki_live::Result<FrameReport> {
         let report = match &mut self.map {
             Kept::Whole(map) => map.insert(frame).map_err(Error::map)?,
-            Kept::Budgeted(map) => {
-                let report = map.insert(frame).map_err(refused)?;
-                // What goes to the folder is no change: only those of frames count.
-                let Changes { number, everything, blocks } = map.latest_changes();
-                self.pending.number = *number;
-                self.pending.everything |= everything;
-                self.pending.blocks.extend_from_slice(blocks);
-                report
-            }
+            Kept::Budgeted(map) => map.insert(frame).map_err(refused)?,
         };
         self.show_frame(frame);
         Ok(report)
@@ -127,13 +130,15 @@ impl LiveMap for Held {
     fn preparer(&self) -> Option<Preparer> {
         match &self.map {
             Kept::Whole(map) => Some(map.preparer()),
-            Kept::Budgeted(_) => None,
+            Kept::Budgeted(map) => Some(map.preparer()),
         }
     }
 
     fn insert_prepared(&mut self, prepared: Prepared, frame: &Frame<'_>) -> e2bki_live::Result<FrameReport> {
-        let Kept::Whole(map) = &mut self.map else { return self.insert(frame) };
-        let report = map.insert_prepared(prepared).map_err(Error::map)?;
+        let report = match &mut self.map {
+            Kept::Whole(map) => map.insert_prepared(prepared).map_err(Error::map)?,
+            Kept::Budgeted(map) => map.insert_prepared(prepared, frame).map_err(refused)?,
+        };
         self.show_frame(frame);
         Ok(report)
     }
@@ -151,10 +156,19 @@ impl LiveMap for Held {
     }
 
     fn changes(&mut self) -> Changes {
-        let Kept::Whole(map) = &mut self.map else { return std::mem::take(&mut self.pending) };
-        let changes = map.changes_since(self.seen);
-        self.seen = changes.number;
-        changes
+        match &mut self.map {
+            Kept::Whole(map) => {
+                let changes = map.changes_since(self.seen);
+                self.seen = changes.number;
+                changes
+            }
+            Kept::Budgeted(map) => {
+                // What goes to the folder is no change: only those of frames count.
+                let changes = map.changes();
+                self.put_off(changes);
+                std::mem::take(&mut self.pending)
+            }
+        }
     }
 
     fn forget_changes(&mut self, until: u64) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use e2bki::submaps::SubmapRule;
-use e2bki::{ClassSet, Config, Frame, FrameReport, Mapper};
+use e2bki::{Changes, ClassSet, Config, Frame, FrameReport, Mapper, Prepared};
 use e2bki_store::{Folder, RollingMapper};
 
 use super::live::Live;
@@ -88,22 +88,52 @@ impl Budgeted {
         self.map.resident()
     }
 
-    /// Shows a frame that was inserted.
-    pub(crate) fn show(&self, shown: &mut Live, frame: &Frame<'_>) {
-        shown.frame_of_part(self.resident(), frame, self.map.latest_changes(), |tile| self.map.holds(tile));
+    /// Shows a frame that was inserted; returns what it changed.
+    pub(crate) fn show(&mut self, shown: &mut Live, frame: &Frame<'_>) -> Changes {
+        let changes = self.map.changes();
+        shown.frame_of_part(self.resident(), frame, &changes, |tile| self.map.holds(tile));
+        changes
     }
 
-    /// What the latest frame changed.
+    /// What frames changed since this was last asked, or shown.
     #[cfg(feature = "ros2")]
-    pub(crate) fn latest_changes(&self) -> &e2bki::Changes {
-        self.map.latest_changes()
+    pub(crate) fn changes(&mut self) -> Changes {
+        self.map.changes()
     }
 
     pub(crate) fn insert(&mut self, frame: &Frame<'_>) -> Result<FrameReport> {
         self.saved = false;
-        let mut report = self.map.insert(frame)?;
-        report.primitives = self.map.len() as usize;
-        Ok(report)
+        let report = self.map.insert(frame)?;
+        Ok(self.of_all(report))
+    }
+
+    /// What makes frames ready beside the map.
+    #[cfg(feature = "ros2")]
+    pub(crate) fn preparer(&self) -> e2bki::Preparer {
+        self.map.preparer()
+    }
+
+    pub(crate) fn insert_prepared(&mut self, prepared: Prepared, frame: &Frame<'_>) -> Result<FrameReport> {
+        self.saved = false;
+        let report = self.map.insert_prepared(prepared, frame)?;
+        Ok(self.of_all(report))
+    }
+
+    /// Adds a prepared frame and prepares the next one meanwhile.
+    pub(crate) fn insert_and_prepare(
+        &mut self,
+        prepared: Prepared,
+        frame: &Frame<'_>,
+        next: &Frame<'_>,
+    ) -> (Result<FrameReport>, e2bki::Result<Prepared>) {
+        self.saved = false;
+        let (report, ahead) = self.map.insert_and_prepare(prepared, frame, next);
+        (report.map(|report| self.of_all(report)).map_err(Into::into), ahead)
+    }
+
+    /// Primitives are counted wherever they are.
+    fn of_all(&self, report: FrameReport) -> FrameReport {
+        FrameReport { primitives: self.map.len() as usize, ..report }
     }
 
     /// Writes the whole map to one file; returns the names of the drives in it.

@@ -66,17 +66,29 @@ impl Map {
         next: Option<&Frame<'_>>,
         prepared: &mut Option<Prepared>,
     ) -> Result<FrameReport> {
-        let (Self::Primitives(map), Some(next)) = (&mut *self, next) else {
-            return match (self, prepared.take()) {
-                (Self::Primitives(map), Some(ready)) => Ok(map.insert_prepared(ready)?),
-                (map, _) => map.insert(frame),
-            };
+        let ready = prepared.take();
+        let (report, ahead) = match (self, next) {
+            (Self::Primitives(map), Some(next)) => {
+                let ready = ready.map_or_else(|| map.prepare(frame), Ok)?;
+                let (report, ahead) = map.insert_and_prepare(ready, next);
+                (report?, ahead)
+            }
+            (Self::Budgeted(map), Some(next)) => {
+                let ready = ready.map_or_else(|| map.resident().prepare(frame), Ok)?;
+                let (report, ahead) = map.insert_and_prepare(ready, frame, next);
+                (report?, ahead)
+            }
+            (map, _) => {
+                return match (map, ready) {
+                    (Self::Primitives(map), Some(ready)) => Ok(map.insert_prepared(ready)?),
+                    (Self::Budgeted(map), Some(ready)) => map.insert_prepared(ready, frame),
+                    (map, _) => map.insert(frame),
+                };
+            }
         };
-        let ready = prepared.take().map_or_else(|| map.prepare(frame), Ok)?;
-        let (report, ahead) = map.insert_and_prepare(ready, next);
         // What is wrong with the next frame is said when its turn comes.
         *prepared = ahead.ok();
-        Ok(report?)
+        Ok(report)
     }
 
     /// The parameters, if it is ours.

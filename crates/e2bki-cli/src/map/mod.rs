@@ -285,9 +285,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         };
         account.add(&frame, &report);
         trajectory.push(frame.frame().world_from_sensor.translation());
-        match (&mut live, &map) {
+        match (&mut live, &mut map) {
             (Some(live), method::Map::Primitives(map)) => live.frame(map, &frame.frame()),
-            (Some(live), method::Map::Budgeted(map)) => map.show(live, &frame.frame()),
+            (Some(live), method::Map::Budgeted(map)) => drop(map.show(live, &frame.frame())),
             _ => {}
         }
         // What cannot be recorded or shown beside is no reason to lose the map: it is done without, and said at the end.

@@ -64,13 +64,13 @@ impl Format {
             Self::PandaSet
         } else if has(&["frames"]) {
             Self::Folder
-        } else if has(&["metadata.yaml"]) {
+        } else if e2bki_bag::Kind::detect(dir).is_some() {
             Self::Bag
         } else {
             return Err(Error::Missing(format!(
                 "{} is not laid out as any known dataset. Looked for: Rellis-3D/ or {scans}/ (rellis3d); data_3d_raw/ \
                  (kitti360); sequences/ or velodyne/ (semantickitti); lidar/poses.json (pandaset); frames/ or e2bki.toml (folder); \
-                 metadata.yaml (a recording of rosbag2). \
+                 metadata.yaml, .mcap, .db3 or .bag files (a recording). \
                  Give --format if it is one of these",
                 dir.display()
             )));
