@@ -59,7 +59,11 @@ if [ "$mapped" = "$frames" ]; then
   plain=
 else
   # Nobody knew how many there would be, or not all of them were mapped in time.
-  [ -z "$plain" ] || kill "$plain" 2> /dev/null || true
+  if [ -n "$plain" ]; then
+    kill -KILL "$plain" 2> /dev/null || true
+    wait "$plain" 2> /dev/null || true
+    rm -rf "$work"/plain.e2bki*
+  fi
   plain=
   "$program" "${drive[@]}" --frames "0..$((mapped * 5))" -o "$work/plain.e2bki" > /dev/null
 fi
