@@ -61,7 +61,8 @@ impl<'a> Planner<'a> {
     /// The cell of a start or goal that can be driven to.
     fn end(&self, name: &str, [x, y]: [f64; 2]) -> Result<usize> {
         let grid = self.layers.grid();
-        if [x, y].iter().any(|v| !(v.abs() <= e2bki::WORLD_LIMIT_M)) {
+        // Not a number compares as false.
+        if ![x, y].iter().all(|v| v.abs() <= e2bki::WORLD_LIMIT_M) {
             return Err(Error::Refused(format!("{name} {x:e},{y:e} is outside of the world")));
         }
         let Some(cell) = grid.cell([x, y]) else {
