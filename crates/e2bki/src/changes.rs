@@ -110,8 +110,8 @@ impl History {
 impl Mapper {
     /// Number of the latest change. Every frame, merge, taking out and putting back is one; an empty map is at 0.
     pub fn change_number(&self) -> u64 {
-        // Looking makes no change: nothing has to be derived for this.
-        self.contents.read(|contents| contents.log.history.number)
+        // Derived first: what is announced later must not belong to a change before this number.
+        self.seen().log.history.number
     }
 
     /// What changed after the change of that number, in time that grows with what changed and not with the map. Each
