@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use e2bki::free::{Seen, State, Tally};
+use e2bki::free::{Forgetting, Seen, State, Tally};
 use e2bki::{Belief, Beliefs, Cells, ClassSet, Voxels};
 use numpy::{Element, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -197,6 +197,38 @@ impl PyBeliefs {
     #[getter]
     fn first_seen<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.seen_column(py, |seen| seen.first)
+    }
+
+    /// as_of(time, half_life) -> (state, existence)
+    ///
+    /// State and existence with what was not seen for long forgotten: a way of reading, the map stays as it is. After a
+    /// half-life without being seen, existence is half as far from ½ as it was, and the place is unknown. time: seconds, as of
+    /// the frames; half_life: seconds for all classes, or (K,) for each, infinite for what is never forgotten.
+    #[allow(clippy::type_complexity)] // two arrays
+    fn as_of<'py>(
+        &self,
+        py: Python<'py>,
+        time: f64,
+        half_life: &Bound<'_, PyAny>,
+    ) -> Result<(Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<f64>>)> {
+        let Source::Full(beliefs) = &*self.source else {
+            return Err(Failure::value(
+                "when live voxels were last seen is not known here; ask with `query` or `voxels`",
+            ));
+        };
+        let classes = self.classes.len();
+        let half_life = match half_life.extract::<f64>() {
+            Ok(all) => vec![all; classes],
+            Err(_) => arrays::vector_f64(half_life, "half_life", Some(classes))?,
+        };
+        let forgetting = Forgetting::new(time, half_life)?;
+        let read = |place: usize| {
+            let (state, existence) = beliefs.as_of(place, &forgetting);
+            (state as u8, existence.unwrap_or(f64::NAN))
+        };
+        let (states, existence): (Vec<u8>, Vec<f64>) =
+            py.detach(|| (0..beliefs.len()).into_par_iter().with_min_len(PORTION).map(read).unzip());
+        Ok((PyArray1::from_vec(py, states), PyArray1::from_vec(py, existence)))
     }
 
     /// Semantic uncertainty, how unsure the network was: (N,) float64, 0 to 1; 1 where nothing was observed.

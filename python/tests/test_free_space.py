@@ -41,6 +41,34 @@ def test_places_are_free_occupied_or_unknown(room):
     assert b.hits[1] > 0 and b.passes[0] == 3 and b.last_seen[0] == 102 and np.isnan(b.last_seen[2])
 
 
+def test_what_was_not_seen_for_long_is_forgotten_when_it_is_read(room):
+    b = room.query([[4.0, 0.1, 1.0], [-WALL + 0.1, 0.05, 1.2], [30.0, 0, 1.0]])
+    state, existence = b.as_of(102.0, 60.0)
+    assert state.tolist() == b.state.tolist() and np.array_equal(existence, b.existence, equal_nan=True)
+    state, existence = b.as_of(102.0 + 61, 60.0)
+    assert state.dtype == np.uint8 and state.tolist() == [0, 0, 0]
+    assert 0.2 < existence[0] < 0.3 and 0.5 < existence[1] < b.existence[1] and np.isnan(existence[2])
+    # The wall is never forgotten; what is free fades as the class that may have come there.
+    assert b.as_of(1e6, [60.0, np.inf])[0].tolist() == [0, 2, 0]
+    # The map stays as it is.
+    assert room.query([[4.0, 0.1, 1.0]]).state.tolist() == [1]
+    for wrong in (0.0, np.nan, [1.0, 2.0, 3.0]):
+        with pytest.raises(ValueError, match="half_life"):
+            b.as_of(100.0, wrong)
+    with pytest.raises(ValueError, match="as_of"):
+        b.as_of(np.nan, 1.0)
+
+
+def test_points_in_free_space_move(room):
+    pose = np.eye(4)
+    pose[2, 3] = HEIGHT
+    points = np.array([[4.0, 0.1, 1.0 - HEIGHT], [-WALL + 0.1, 0.05, 1.2 - HEIGHT]], np.float32)
+    moving = room.moving(points, world_from_sensor=pose)
+    assert moving.dtype == bool and moving.tolist() == [True, False]
+    without = e2bki.Map(["ground", "wall"], config=e2bki.Config(free_space=False))
+    assert not without.moving(points, world_from_sensor=pose).any()
+
+
 def test_cells_from_above_have_the_state_of_the_space_over_the_ground(room):
     b = room.query_bev([[5.0, 1.0], [-WALL + 0.1, 0.05], [30.0, 0]])
     assert b.state.tolist() == [1, 2, 0] and b.label[0] == 0

@@ -496,6 +496,13 @@ class Beliefs:
     @property
     def first_seen(self) -> NDArray[np.float64]:
         """The same for the first time it was seen: (N,)."""
+    def as_of(self, time: float, half_life: ArrayLike) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+        """State and existence with what was not seen for long forgotten: a way of reading, the map stays as it is.
+
+        time: seconds, as of the frames.
+        half_life: seconds for all classes, or (K,) for each, infinite for what is never forgotten. After it, unseen,
+            existence is half as far from 1/2 as it was, and the place is unknown.
+        """
     @property
     def u_sem(self) -> NDArray[np.float64]:
         """Semantic uncertainty, how unsure the network was: (N,)."""
@@ -612,6 +619,8 @@ class Map:
     def query_bev(self, points: ArrayLike, *, band: tuple[float, float] | None = None) -> Beliefs:
         """Beliefs at world positions seen from above: points (N, 2), metres; their state is that of the space over the
         ground between the two heights of the band (0.5 and 1.75 m if not given)."""
+    def moving(self, points: ArrayLike, *, world_from_sensor: ArrayLike) -> NDArray[np.bool_]:
+        """For every point (N, 3) of a scan whether it is in space that is known to be free, so that it moves."""
     def primitives(self) -> Primitives:
         """The Gaussians of the map as arrays: by place and class, or oldest first in maps that are not sums."""
     def content_hash(self) -> str:

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use e2bki::free::BAND_M;
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -38,6 +39,23 @@ impl PyMap {
             Ok::<_, e2bki::Error>(map.birds_eye()?.with_band(band.unwrap_or(BAND_M))?.query(&points))
         })??;
         Ok(PyBeliefs::new(Source::Full(beliefs), self.classes.clone()))
+    }
+
+    /// moving(points, *, world_from_sensor) -> array
+    ///
+    /// For every point of a scan whether it is in space that is known to be free, so that it moves: (N,) bool. points (N, 3),
+    /// metres, as the sensor saw them; all False without free space.
+    #[pyo3(signature = (points, *, world_from_sensor))]
+    fn moving<'py>(
+        &self,
+        py: Python<'py>,
+        points: &Bound<'_, PyAny>,
+        world_from_sensor: &Bound<'_, PyAny>,
+    ) -> Result<Bound<'py, PyArray1<bool>>> {
+        let points = arrays::rows_f32::<3>(points, "points")?;
+        let pose = arrays::pose(Some(world_from_sensor), "world_from_sensor")?;
+        let moving = self.read(py, |map| map.moving(&points, &pose))?;
+        Ok(PyArray1::from_vec(py, moving))
     }
 
     /// primitives() -> Primitives
