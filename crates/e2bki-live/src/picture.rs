@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use e2bki::{ClassSet, LiveBlock};
+use e2bki::{ClassSet, LiveBlock, uncertainties};
 use e2bki_bag::compose::{MAP_POINT_BYTES, MapPoint, map_points};
 use rayon::prelude::*;
 
@@ -49,7 +49,9 @@ impl Picture {
         let done: Vec<(Vec<Point>, Vec<u8>)> = work
             .par_iter()
             .map(|(block, old)| {
-                let new: Vec<Point> = block.voxels.iter().filter_map(|voxel| self.point(voxel, classes)).collect();
+                let u = uncertainties(block.voxels.iter().map(|voxel| voxel.belief));
+                let voxels = block.voxels.iter().zip(u);
+                let new: Vec<Point> = voxels.filter_map(|(voxel, u)| self.point(voxel, u, classes)).collect();
                 let mut sent = Vec::new();
                 (merged(old, &new, self.tolerance, &mut sent), sent)
             })
@@ -65,11 +67,11 @@ impl Picture {
         all
     }
 
-    fn point(&self, voxel: &e2bki::LiveVoxel, classes: &ClassSet) -> Option<Point> {
+    fn point(&self, voxel: &e2bki::LiveVoxel, u: f64, classes: &ClassSet) -> Option<Point> {
         let (class, belief) = (voxel.belief.label()?, &voxel.belief);
         let place = std::array::from_fn(|i| voxel.center[i] - self.origin[i]);
         let color = classes.colors().get(class).copied().unwrap_or_default();
-        Some(MapPoint { place, color, class, p: belief.confidence(), u: belief.uncertainty() }.bytes())
+        Some(MapPoint { place, color, class, p: belief.confidence(), u }.bytes())
     }
 
     /// From now on changes of p and u up to this are not worth telling.

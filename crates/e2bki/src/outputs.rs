@@ -286,10 +286,12 @@ impl Mapper {
             return Err(Error::Unsupported("an accumulated posterior has no bird's-eye view".into()));
         }
         let all = &self.seen().set;
-        let mut set = PrimitiveSet::new(self.classes().len(), Recipe::planar(self.config()));
-        let batch = all.to_flat_batch(slots);
-        let there = slots.iter().enumerate().filter(|(_, slot)| !all.head(**slot).gone()).map(|(row, _)| row);
-        set.insert(&batch, there.collect::<Vec<usize>>());
+        let there: Vec<u32> = slots.iter().copied().filter(|slot| !all.head(*slot).gone()).collect();
+        let set = self.run(|| {
+            let mut set = PrimitiveSet::new(self.classes().len(), Recipe::planar(self.config()));
+            set.insert(&all.to_flat_batch(&there), 0..there.len());
+            set
+        });
         let above = self.existence().map(|existence| {
             let of = |slot: &u32| (all.core(*slot).mean, usize::from(all.head(*slot).label), all.head(*slot).gone());
             Above::of(&existence, |class| self.classes().is_movable(class), slots.iter().map(of))

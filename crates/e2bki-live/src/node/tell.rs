@@ -16,7 +16,7 @@ use crate::question::Question;
 const BUSY: usize = 8;
 
 /// Grids, which take more time the more there is, may take this share of it.
-const SHARE: f64 = 0.1;
+const SHARE: f64 = 0.05;
 
 impl Node<'_> {
     /// Says what the map says of points.

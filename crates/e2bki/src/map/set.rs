@@ -375,27 +375,32 @@ impl PrimitiveSet {
 
     /// A judged copy of all primitives, in order.
     pub(crate) fn to_batch(&self) -> Batch {
-        self.copied(&self.in_order(), |sums| sums)
-    }
-
-    /// A judged copy of some primitives without their height, on the shadows of their surfaces.
-    pub(crate) fn to_flat_batch(&self, slots: &[u32]) -> Batch {
-        let shadow = |slot: &u32| {
-            let surface = self.surface_of(*slot);
-            let [xx, yy, _, xy, ..] = surface.covariance;
-            Surface { covariance: [xx, yy, 0.0, xy, 0.0, 0.0], ..surface }
-        };
-        Batch { surfaces: slots.iter().map(shadow).collect(), ..self.copied(slots, |sums| sums.flattened()) }
-    }
-
-    fn copied(&self, slots: &[u32], change: impl Fn(Sums) -> Sums) -> Batch {
         let mut batch = Batch::default();
-        for slot in slots.iter().copied() {
+        for slot in self.in_order() {
             let old = self.core(slot);
-            batch.cores.push(Core { muted: old.muted, ..Core::of_sums(change(old.sums)) });
+            batch.cores.push(Core { muted: old.muted, ..Core::of_sums(old.sums) });
             batch.log_evidence.extend(self.log_evidence(slot));
         }
         batch.judge(self.slots.classes(), self.recipe.correlation);
+        batch
+    }
+
+    /// A copy of some primitives without their height, on the shadows of their surfaces. Their opinions are those that they have:
+    /// dropping the height changes none.
+    pub(crate) fn to_flat_batch(&self, slots: &[u32]) -> Batch {
+        let classes = self.classes();
+        let mut batch = Batch { log_evidence: vec![0; slots.len() * classes], ..Batch::default() };
+        let rows = slots.par_iter().zip(batch.log_evidence.par_chunks_mut(classes)).with_min_len(256);
+        let flat = rows.map(|(slot, log_evidence)| {
+            self.read_evidence(*slot, log_evidence);
+            let core = self.core(*slot);
+            let surface = self.surface_at(&core);
+            let [xx, yy, _, xy, ..] = surface.covariance;
+            let flat = Core::of_sums(core.sums.flattened());
+            let shadow = Surface { covariance: [xx, yy, 0.0, xy, 0.0, 0.0], ..surface };
+            (Core { label: core.label, muted: core.muted, ..flat }, shadow)
+        });
+        (batch.cores, batch.surfaces) = flat.unzip();
         batch
     }
 

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::config::{Config, Doubt, Sparsity};
 use crate::free::{Existence, Forgetting, Known, Seen, State, Tally};
-use crate::maths::argmax;
+use crate::maths::{argmax, exp, exp_within, ln, ln_of_normal};
 
 /// What all beliefs of a map share.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -110,7 +110,7 @@ impl Belief {
             Doubt::Ignorance => ignorance,
             // The odds of the label, as so many independent witnesses of the mean opinion would have them.
             Doubt::Conflict => {
-                let expected = (f64::from(self.label_evidence) / f64::from(self.evidence)).clamp(0.0, 1.0);
+                let expected = self.expected();
                 let (yes, no) = (power(expected, self.terms.agreement), power(1.0 - expected, self.terms.agreement));
                 no / (yes + no)
             }
@@ -144,15 +144,52 @@ impl Belief {
         }
     }
 
-    /// Total uncertainty u_sem + u_spa, at most 1; 1 where nothing was observed.
+    /// Total uncertainty u_sem + u_spa, at most 1; 1 where nothing was observed. [`uncertainties`] is faster for many.
     pub fn uncertainty(&self) -> f64 {
-        if self.observed() { (self.semantic_uncertainty() + self.spatial_uncertainty()).min(1.0) } else { 1.0 }
+        self.total(self.semantic_uncertainty())
+    }
+
+    fn total(&self, semantic: f64) -> f64 {
+        if self.observed() { (semantic + self.spatial_uncertainty()).min(1.0) } else { 1.0 }
+    }
+
+    /// The label's share of the kernel mass.
+    fn expected(&self) -> f64 {
+        (f64::from(self.label_evidence) / f64::from(self.evidence)).clamp(0.0, 1.0)
     }
 }
 
 /// A power of a number from 0 to 1, the same on every machine.
 fn power(base: f64, exponent: f64) -> f64 {
-    if base > 0.0 { crate::maths::exp(exponent * crate::maths::ln(base)) } else { 0.0 }
+    if base > 0.0 { exp(exponent * ln(base)) } else { 0.0 }
+}
+
+/// The same to the bit for an exponent that is not negative, without a branch.
+#[inline(always)]
+fn power_in_a_loop(base: f64, exponent: f64) -> f64 {
+    let x = exponent * ln_of_normal(base.max(f64::MIN_POSITIVE));
+    let power = exp_within(x.max(-745.0));
+    if base > 0.0 && x >= -745.0 { power } else { 0.0 }
+}
+
+/// [`Belief::uncertainty`] of many beliefs of one map: the same numbers in a third of the time.
+pub fn uncertainties(beliefs: impl Iterator<Item = Belief> + Clone) -> Vec<f64> {
+    let Some(terms) = beliefs.clone().next().map(|belief| belief.terms) else { return Vec::new() };
+    let same = terms.agreement >= 0.0 && beliefs.clone().all(|belief| belief.terms.agreement == terms.agreement);
+    if terms.doubt != Doubt::Conflict || !same {
+        return beliefs.map(|belief| belief.uncertainty()).collect();
+    }
+    // Where nothing was observed it is not a number, which nobody reads.
+    let mut semantic: Vec<f64> = beliefs.clone().map(|belief| belief.expected()).collect();
+    pulp::Arch::new().dispatch(|| {
+        for value in &mut semantic {
+            let (yes, no) = (power_in_a_loop(*value, terms.agreement), power_in_a_loop(1.0 - *value, terms.agreement));
+            *value = no / (yes + no);
+        }
+    });
+    let total = |(semantic, belief): (&mut f64, Belief)| *semantic = belief.total(*semantic);
+    semantic.iter_mut().zip(beliefs).for_each(total);
+    semantic
 }
 
 /// Beliefs at many places, with every class.
@@ -277,5 +314,29 @@ impl Beliefs {
     /// All beliefs, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Belief> {
         self.sums.chunks_exact(self.terms.stride()).map(|row| Belief::of_sums(self.terms, row))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn many_at_once_are_each_by_itself(
+            sums in prop::collection::vec((0.0_f32..1.0, prop_oneof![Just(0.0_f32), 1e-30..1e-20_f32, 1e-6..1e6_f32], 0.0_f32..1.0), 0..20),
+            agreement in prop_oneof![Just(0.0), Just(1.0), 0.01..50.0, Just(1e300), Just(-0.5)],
+            share in prop_oneof![Just(0.0_f32), Just(1.0), 0.0..1.0_f32, 1e-38..1e-30_f32],
+        ) {
+            let terms = Terms { agreement, ..Terms::new(7, &Config::default()) };
+            let belief = |(part, evidence, u): &(f32, f32, f32)| {
+                Belief::of_parts(terms, 3, [part * share * evidence, *evidence, u * evidence])
+            };
+            let beliefs: Vec<Belief> = sums.iter().map(belief).collect();
+            let each: Vec<u64> = beliefs.iter().map(|belief| belief.uncertainty().to_bits()).collect();
+            let many: Vec<u64> = uncertainties(beliefs.iter().copied()).iter().map(|u| u.to_bits()).collect();
+            prop_assert_eq!(each, many);
+        }
     }
 }

@@ -18,7 +18,7 @@ mod stale;
 
 pub(crate) use accumulate::Accumulated;
 pub(crate) use belief::Terms;
-pub use belief::{Belief, Beliefs};
+pub use belief::{Belief, Beliefs, uncertainties};
 pub use grid::{LiveBlock, LiveVoxel};
 pub(crate) use grid::{LiveGrid, Work};
 pub(crate) use lattice::Lattice;
