@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::grid::Grid;
 use crate::layers::Settings;
 use crate::tiles::{Patch, Tiles};
+use crate::whole::nearest;
 
 /// Half a piece is never taken to be wider than this, metres: so far at most reaches a change.
 pub(crate) const SPREAD_M: f64 = 1.0;
@@ -27,7 +28,7 @@ const PER_RISE: f64 = 64.0;
 const PER_SHARE: f32 = 128.0;
 
 fn rounded(value: f64, per_unit: f64) -> f64 {
-    (value * per_unit).round() / per_unit
+    nearest(value * per_unit) / per_unit
 }
 
 /// A piece of surface.
