@@ -1,6 +1,7 @@
 //! Where the cells of a grid are: squares anchored at the origin of the world, rows from south to north.
 
 use crate::error::{Error, Result};
+use crate::whole::up;
 
 /// Most cells of a grid: some 2 GB of layers.
 pub const MOST_CELLS: usize = 1 << 24;
@@ -78,9 +79,10 @@ impl Grid {
 
     /// Columns, or rows for `axis` 1, whose centres lie between two coordinates.
     pub(crate) fn between(&self, axis: usize, from: f64, to: f64) -> std::ops::Range<usize> {
-        let index = |v: f64| (v / self.resolution - 0.5).ceil() - self.low[axis] as f64;
+        let index = |v: f64| up(v / self.resolution - 0.5) - self.low[axis] as f64;
         let clamp = |v: f64| v.clamp(0.0, self.size[axis] as f64) as usize;
-        clamp(index(from))..clamp(index(to)).max(clamp(index(from)))
+        let first = clamp(index(from));
+        first..clamp(index(to)).max(first)
     }
 }
 

@@ -5,6 +5,7 @@
 //! offset m and the covariance C of the offsets.
 
 use crate::grid::Grid;
+use crate::whole::{nearest, up};
 
 /// Ground rises at most so much per metre: what stands out more is no ground.
 const STEEPEST: f32 = 1.0;
@@ -25,17 +26,17 @@ const PER_DEGREE: f64 = 16.0;
 
 /// The nearest height of those that are in use.
 pub(crate) fn rounded(height: f64) -> f64 {
-    (height * PER_METRE).round() / PER_METRE
+    nearest(height * PER_METRE) / PER_METRE
 }
 
 /// The nearest standard deviation of a height, up.
 pub(crate) fn rounded_std(std: f64) -> f64 {
-    (std * PER_METRE_STD).ceil() / PER_METRE_STD
+    up(std * PER_METRE_STD) / PER_METRE_STD
 }
 
 /// The nearest angle.
 pub(crate) fn rounded_angle(degrees: f64) -> f64 {
-    (degrees * PER_DEGREE).round() / PER_DEGREE
+    nearest(degrees * PER_DEGREE) / PER_DEGREE
 }
 
 /// Half the window in which a plane is fitted, metres.

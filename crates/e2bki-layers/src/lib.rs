@@ -37,6 +37,7 @@ mod robot;
 mod surfel;
 mod tiles;
 mod traverse;
+mod whole;
 
 pub use cell::{Cell, LAYERS, Layer};
 pub use costs::{ClassCosts, UnknownClasses, with_known_costs};

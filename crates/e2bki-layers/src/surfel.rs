@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::grid::Grid;
 use crate::layers::Settings;
 use crate::tiles::{Patch, Tiles};
+use crate::whole::nearest;
 
 /// Half a piece is never taken to be wider than this, metres: so far at most reaches a change.
 pub(crate) const SPREAD_M: f64 = 1.0;
@@ -27,8 +28,11 @@ const PER_RISE: f64 = 64.0;
 const PER_SHARE: f32 = 128.0;
 
 fn rounded(value: f64, per_unit: f64) -> f64 {
-    (value * per_unit).round() / per_unit
+    nearest(value * per_unit) / per_unit
 }
+
+/// First column and row of some cells, and those behind the last.
+pub(crate) type Span = [[u32; 2]; 2];
 
 /// A piece of surface.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,6 +77,11 @@ impl Surfel {
             lethal: lethal_share(&settings.costs, piece.probability.iter().copied()),
             counts: piece.sums.weight >= f64::from(settings.min_points),
         }
+    }
+
+    /// First column and row of the cells that it covers, and those behind the last.
+    pub(crate) fn span(&self) -> Span {
+        [self.first, self.end]
     }
 
     /// Columns and rows of the cells that it covers.
@@ -149,7 +158,8 @@ fn lethal_share(costs: &ClassCosts, probability: impl Iterator<Item = f32>) -> f
 
 /// The pieces of a cubic metre of a map, without those that are gone.
 pub(crate) fn of_block(map: &Mapper, block: [i32; 3], settings: &Settings, grid: &Grid) -> Vec<Surfel> {
-    let mut there = Vec::new();
+    // As many as few cubic metres exceed.
+    let mut there = Vec::with_capacity(32);
     map.pieces_of(block, |piece| there.push(Surfel::of_piece(piece, settings, grid)));
     there
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::grid::Grid;
 use crate::ground::reach_m;
-use crate::surfel::{SPREAD_M, Surfel};
+use crate::surfel::{SPREAD_M, Span, Surfel};
 
 /// The tiles of a grid, with one more on each side for what leans in.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ struct Stack {
     /// Cubic metres in ascending order, with the number of the first of their pieces.
     blocks: Vec<([i32; 3], usize)>,
     surfels: Vec<Surfel>,
+    /// What each of them covers, once more: most of those around a tile do not reach into it, and need not be read to see that.
+    spans: Vec<Span>,
 }
 
 impl Stack {
@@ -42,6 +44,12 @@ impl Stack {
         self.blocks.binary_search_by_key(&block, |(block, _)| *block)
     }
 
+    /// The pieces that cover a cell of a patch.
+    fn over<'a>(&'a self, patch: &'a Patch) -> impl Iterator<Item = &'a Surfel> {
+        let both = self.spans.iter().zip(&self.surfels);
+        both.filter(|(span, _)| patch.meets(span)).map(|(_, surfel)| surfel)
+    }
+
     fn put(&mut self, block: [i32; 3], surfels: &[Surfel]) {
         let at = match self.find(block) {
             Ok(at) => at,
@@ -52,10 +60,12 @@ impl Stack {
         };
         let range = self.range(at);
         if range.len() == surfels.len() && !surfels.is_empty() {
+            self.spans[range.clone()].iter_mut().zip(surfels).for_each(|(span, surfel)| *span = surfel.span());
             self.surfels[range].copy_from_slice(surfels);
             return;
         }
         let before = range.len();
+        self.spans.splice(range.clone(), surfels.iter().map(Surfel::span));
         self.surfels.splice(range, surfels.iter().copied());
         for (_, first) in &mut self.blocks[at + 1..] {
             *first = *first + surfels.len() - before;
@@ -145,6 +155,7 @@ impl Tiles {
             let stack = &mut self.stacks[tile];
             // Ascending: it goes behind all others.
             stack.blocks.push((*block, stack.surfels.len()));
+            stack.spans.extend(there.iter().map(Surfel::span));
             stack.surfels.extend_from_slice(there);
         }
     }
@@ -173,9 +184,9 @@ impl Tiles {
         self.side
     }
 
-    /// Pieces that may reach into a tile.
+    /// Pieces that cover a cell of a tile.
     pub(crate) fn surfels_near(&self, tile: usize) -> impl Iterator<Item = &Surfel> {
-        self.around(tile).flat_map(|other| &self.stacks[other].surfels)
+        self.around(tile).flat_map(move |other| self.stacks[other].over(&self.patches[tile]))
     }
 
     /// The square that a tile is, by two corners.
@@ -207,6 +218,15 @@ pub(crate) struct Patch {
 impl Patch {
     pub(crate) fn len(&self) -> usize {
         self.columns.len() * self.rows.len()
+    }
+
+    /// Whether one of its cells is among others.
+    fn meets(&self, [first, end]: &Span) -> bool {
+        // Without a branch for each: which of them fails is as good as random.
+        ((first[0] as usize) < self.columns.end)
+            & ((first[1] as usize) < self.rows.end)
+            & (end[0] as usize > self.columns.start)
+            & (end[1] as usize > self.rows.start)
     }
 
     pub(crate) fn columns(&self) -> Range<usize> {

@@ -29,7 +29,12 @@ impl Mapper {
         let set = &self.seen().set;
         let Some(block) = set.blocks().get(BlockKey(block)) else { return };
         let there = block.near.iter().map(|near| near.slot).filter(|slot| !set.head(*slot).gone());
-        let mut slots: Vec<(u64, u32)> = there.map(|slot| (set.seen(slot).order, slot)).collect();
+        // All memory is asked for before any of it is worked on: primitives lie far apart.
+        let order = |slot: u32| {
+            set.prefetch(slot);
+            (set.seen(slot).order, slot)
+        };
+        let mut slots: Vec<(u64, u32)> = there.map(order).collect();
         slots.sort_unstable();
         for (_, slot) in slots {
             let (sums, mean) = (set.sums(slot), set.seen(slot).mean);

@@ -1,12 +1,15 @@
 //! What of the layers is out of date with a map, and what is done about it.
 
-use e2bki::{Changes, Mapper};
+use e2bki::Mapper;
 use rayon::prelude::*;
 
-use super::marks::Marks;
+use super::marks::{BANDS, Marks};
 use super::{Area, Asked, Layers, Refreshed};
 use crate::error::Result;
 use crate::surfel::{self, Surfel, Through};
+
+/// Cubic metres that a thread takes at a time.
+const AT_ONCE: usize = 32;
 
 impl Layers {
     /// Brings the layers up to date with a map: only what changed since the last time is computed anew, with the same
@@ -36,7 +39,7 @@ impl Layers {
                 self.compute_all(&asked)?
             }
             Some(changes) => {
-                self.note(&changes);
+                self.late.note(&self.tiles, &changes);
                 let touched = self.take_surfaces(map, area);
                 self.compute(&touched, &asked, area)?
             }
@@ -50,19 +53,6 @@ impl Layers {
         Ok(Refreshed { cells, asked: count, waiting, oldest, everything })
     }
 
-    /// Notes what changed, by tile.
-    fn note(&mut self, changes: &Changes) {
-        for block in changes.primitive_blocks() {
-            if let Some(tile) = self.tiles.of_block(block) {
-                self.late.add_block(tile, block);
-            }
-        }
-        for (low, high) in changes.blocks.iter().filter_map(|change| change.views) {
-            let late = &mut self.late;
-            self.tiles.between(low, high, |tile| late.add_view(tile, low[2] as f32, high[2] as f32 + 1.0));
-        }
-    }
-
     /// Takes over the surfaces of changed cubic metres as far as an area feels them; returns the cells that these cover or covered,
     /// of those that are others than before.
     fn take_surfaces(&mut self, map: &Mapper, area: &Area) -> Marks {
@@ -70,24 +60,34 @@ impl Layers {
         let of_block = |(block, tile): &([i32; 3], usize)| {
             let there = surfel::of_block(map, *block, &self.settings, &self.grid);
             let before = self.tiles.surfels_of(*tile, *block);
-            let mut covered = Vec::new();
+            let mut covered = Vec::with_capacity(there.len());
             let mut cover = |surfel: &Surfel| covered.push(surfel.covered());
             if there.len() == before.len() {
-                let differ = there.iter().zip(before).filter(|(a, b)| a != b);
-                differ.for_each(|(a, b)| (cover(a), cover(b)).1);
+                for (a, b) in there.iter().zip(before).filter(|(a, b)| a != b) {
+                    cover(a);
+                    // Most are where they were.
+                    if a.covered() != b.covered() {
+                        cover(b);
+                    }
+                }
             } else {
                 there.iter().chain(before).for_each(cover);
             }
-            (there, covered)
+            ((!covered.is_empty()).then_some(there), covered)
         };
-        let found: Vec<_> = blocks.par_iter().with_min_len(32).map(of_block).collect();
-        let mut touched = Marks::none(&self.grid, 0..0);
-        for ((block, tile), (surfels, covered)) in
-            blocks.iter().zip(&found).filter(|(_, (_, covered))| !covered.is_empty())
-        {
-            covered.iter().for_each(|[columns, rows]| touched.add_range(columns.clone(), rows.clone()));
-            self.tiles.put(*tile, *block, surfels);
-        }
+        let found = blocks.par_iter().with_min_len(AT_ONCE).with_max_len(AT_ONCE).map(of_block);
+        let (surfels, covered): (Vec<_>, Vec<_>) = found.unzip();
+        let (mut touched, tiles) = (Marks::none(&self.grid, &self.spare, 0..0), &mut self.tiles);
+        let put = || {
+            let differ = blocks.iter().zip(surfels).filter_map(|(block, surfels)| Some((block, surfels?)));
+            differ.for_each(|((block, tile), surfels)| tiles.put(*tile, *block, &surfels));
+        };
+        let mark = || {
+            for [columns, rows] in covered.into_iter().flatten() {
+                touched.add_range(columns, rows);
+            }
+        };
+        rayon::join(put, mark);
         touched
     }
 
@@ -106,7 +106,7 @@ impl Layers {
         let unseen = self.late.take_unseen(&self.tiles, area);
         let (grid, tiles, ground, begin) = (&self.grid, &self.tiles, &self.ground, self.begin);
         let bands = tiles.bands(grid, 1, &mut self.cells).into_par_iter().enumerate();
-        bands.for_each(|(band, cells)| {
+        bands.with_max_len(BANDS).for_each(|(band, cells)| {
             let (width, first) = (tiles.size()[0], tiles.rows_of(band).start * grid.size[0]);
             for tile in (band * width..(band + 1) * width).filter(|tile| unseen[*tile]) {
                 for (index, [x, y]) in tiles.cells(tile).places(grid) {

@@ -3,7 +3,7 @@
 use e2bki::Beliefs;
 use rayon::prelude::*;
 
-use super::marks::{Marks, ROWS, rows_of};
+use super::marks::{BANDS, MOST_ROWS, Marks, ROWS, rows_of};
 use super::{Area, Asked, Layers};
 use crate::cell::Cell;
 use crate::error::Result;
@@ -46,7 +46,7 @@ impl Layers {
         let bands = tiles.bands(grid, 1, &mut self.cells).into_par_iter();
         let bands = bands.zip(tiles.bands(grid, classes, &mut self.probability).into_par_iter());
         let bands = bands.zip(tiles.bands(grid, 1, late)).zip(rises.par_chunks_mut(tiles.size()[0])).enumerate();
-        let bare = bands.map(|(band, (((cells, probability), late), rises))| {
+        let bare = bands.with_max_len(BANDS).map(|(band, (((cells, probability), late), rises))| {
             let (rows, mut bare) = (tiles.rows_of(band), 0);
             if !raised.may_meet(&rows) && !changed.may_meet(&rows) {
                 return 0;
@@ -83,7 +83,7 @@ impl Layers {
         let bands = tiles.bands(grid, 1, &mut self.cells).into_par_iter();
         let bands = bands.zip(tiles.bands(grid, classes, &mut self.probability).into_par_iter());
         let bands = bands.zip(tiles.bands(grid, 1, changed.cells_mut()));
-        bands.skip(first).zip(part).zip(answers).enumerate().for_each(
+        bands.skip(first).zip(part).zip(answers).enumerate().with_max_len(BANDS).for_each(
             |(band, ((((cells, probability), marks), part), answer))| {
                 let start = tiles.rows_of(first + band).start * grid.size[0];
                 let mut before = vec![0.0; classes];
@@ -137,7 +137,7 @@ impl Layers {
             }
             count
         };
-        rows.enumerate().with_min_len(ROWS).map(of_row).sum()
+        rows.enumerate().with_min_len(ROWS).with_max_len(MOST_ROWS).map(of_row).sum()
     }
 
     /// The ground of a cell.

@@ -1,5 +1,7 @@
 //! What of every tile is out of date with the map, until somebody wants to know.
 
+use e2bki::Changes;
+
 use super::{Area, NOWHERE, Views};
 use crate::grid::Grid;
 use crate::ground::half_window;
@@ -24,6 +26,19 @@ pub(super) struct Late {
     unseen: Vec<bool>,
     /// The refresh since which a tile may be out of date; 0 if it is not.
     since: Vec<u32>,
+}
+
+/// Surfaces of a cubic metre of a tile changed.
+fn add_block(blocks: &mut Vec<[i32; 3]>, block: [i32; 3]) {
+    // There are few in a tile, however often they change.
+    if !blocks.contains(&block) {
+        blocks.push(block);
+    }
+}
+
+/// Beliefs can differ between two heights of a tile.
+fn add_view([from, to]: &mut [f32; 2], low: f32, high: f32) {
+    (*from, *to) = (from.min(low), to.max(high));
 }
 
 impl Late {
@@ -52,18 +67,25 @@ impl Late {
         self.since.fill(0);
     }
 
-    /// Surfaces of a cubic metre of a tile changed.
-    pub(super) fn add_block(&mut self, tile: usize, block: [i32; 3]) {
-        // There are few in a tile, however often they change.
-        if !self.blocks[tile].contains(&block) {
-            self.blocks[tile].push(block);
-        }
+    /// Notes what changed, by tile.
+    pub(super) fn note(&mut self, tiles: &Tiles, changes: &Changes) {
+        let Self { blocks, views, .. } = self;
+        let surfaces = || {
+            for block in changes.primitive_blocks() {
+                tiles.of_block(block).into_iter().for_each(|tile| add_block(&mut blocks[tile], block));
+            }
+        };
+        let beliefs = || {
+            for (low, high) in changes.blocks.iter().filter_map(|change| change.views) {
+                tiles.between(low, high, |tile| add_view(&mut views[tile], low[2] as f32, high[2] as f32 + 1.0));
+            }
+        };
+        rayon::join(surfaces, beliefs);
     }
 
-    /// Beliefs can differ between two heights of a tile.
-    pub(super) fn add_view(&mut self, tile: usize, low: f32, high: f32) {
-        let [from, to] = &mut self.views[tile];
-        (*from, *to) = (from.min(low), to.max(high));
+    /// Beliefs can differ everywhere.
+    pub(super) fn doubt_all(&mut self) {
+        self.views.fill([f32::NEG_INFINITY, f32::INFINITY]);
     }
 
     /// Free space changed.
@@ -180,7 +202,7 @@ mod tests {
         let tiles = Tiles::of(&grid);
         let mut late = Late::none(&grid, &tiles);
         let at = |x: i32| ([x, 1, 0], tiles.of_block([x, 1, 0]).unwrap());
-        [3, 20, 28, 3].iter().for_each(|x| late.add_block(at(*x).1, at(*x).0));
+        [3, 20, 28, 3].iter().for_each(|x| add_block(&mut late.blocks[at(*x).1], at(*x).0));
         // Three tiles are felt around the two metres that are asked for: 15 to 25.
         let near = Area::Around([20.0, 1.0], 2.0);
         assert_eq!(late.take_blocks(&tiles, &near), [at(20)]);
@@ -188,7 +210,7 @@ mod tests {
         // Metres 0 to 6 and 25 to 29 of 30, of three rows of four cells each.
         assert_eq!((cells, oldest), ((7 + 5) * 3 * 4, 1));
         assert!(late.has(at(6).1) && !late.has(at(7).1) && late.has(at(25).1));
-        late.add_block(at(20).1, at(20).0);
+        add_block(&mut late.blocks[at(20).1], at(20).0);
         assert_eq!(late.finish(&tiles).1, 2);
         assert_eq!(late.take_blocks(&tiles, &Area::Between([0.0; 2], [1.0; 2])), [at(3)]);
         assert_eq!(late.take_blocks(&tiles, &Area::Everywhere), [at(20), at(28)]);
@@ -203,8 +225,8 @@ mod tests {
         let heights: Vec<f32> =
             (0..grid.len()).map(|cell| if cell % 3 == 0 { f32::NAN } else { cell as f32 }).collect();
         let tile = |x: i32| tiles.of_block([x, 0, 0]).unwrap();
-        late.add_view(tile(1), 0.0, 2.5);
-        late.add_view(tile(3), 13.0, 14.0);
+        add_view(&mut late.views[tile(1)], 0.0, 2.5);
+        add_view(&mut late.views[tile(3)], 13.0, 14.0);
         let (raised, rises) = late.raised_mut();
         raised[8] = true;
         rises[tile(0)] = true;

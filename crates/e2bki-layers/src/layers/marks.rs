@@ -1,16 +1,45 @@
 //! Cells that are to be computed anew.
 
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use crate::grid::Grid;
 
-/// Rows of the grid that a thread takes at a time.
+/// Rows of the grid that a thread takes at a time, at least and at most: few, because those of an area have work and the others
+/// have none.
 pub(super) const ROWS: usize = 4;
+pub(super) const MOST_ROWS: usize = 8;
+/// Rows of tiles, for the same reason.
+pub(super) const BANDS: usize = 1;
+
+/// Marks that are not in use: those of a grid take more memory than the system hands out cheaply, many times with every refresh.
+#[derive(Debug, Default)]
+pub(super) struct Spare(Mutex<Vec<Vec<bool>>>);
+
+impl Spare {
+    /// Of grids with more cells than this, nothing is kept.
+    const MOST_CELLS: usize = 1 << 20;
+    /// How many are in use at a time, and a few more.
+    const MOST: usize = 16;
+
+    fn take(&self, len: usize) -> Vec<bool> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        kept.filter(|cells| cells.len() == len).unwrap_or_else(|| vec![false; len])
+    }
+
+    /// Takes back what has no marks.
+    fn give(&self, cells: Vec<bool>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < Self::MOST {
+            kept.push(cells);
+        }
+    }
+}
 
 /// Marked cells.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Marks {
     cells: Vec<bool>,
     width: usize,
@@ -18,16 +47,47 @@ pub(super) struct Marks {
     rows: Range<usize>,
     /// Whether it was made with all cells marked.
     pub(super) everything: bool,
+    /// Where the memory comes from and goes.
+    spare: Arc<Spare>,
+}
+
+impl Drop for Marks {
+    fn drop(&mut self) {
+        if self.cells.len() <= Spare::MOST_CELLS {
+            self.cells[self.rows.start * self.width..self.rows.end * self.width].fill(false);
+            self.spare.give(std::mem::take(&mut self.cells));
+        }
+    }
+}
+
+impl Clone for Marks {
+    fn clone(&self) -> Self {
+        let mut copy = self.like(self.rows.clone());
+        let part = self.rows.start * self.width..self.rows.end * self.width;
+        copy.cells[part.clone()].copy_from_slice(&self.cells[part]);
+        copy.everything = self.everything;
+        copy
+    }
 }
 
 impl Marks {
     /// None is marked, and none will be outside of these rows but by [`Self::add`] and [`Self::add_range`].
-    pub(super) fn none(grid: &Grid, rows: Range<usize>) -> Self {
-        Self { cells: vec![false; grid.len()], width: grid.size[0], rows, everything: false }
+    pub(super) fn none(grid: &Grid, spare: &Arc<Spare>, rows: Range<usize>) -> Self {
+        let cells = spare.take(grid.len());
+        Self { cells, width: grid.size[0], rows, everything: false, spare: spare.clone() }
     }
 
-    pub(super) fn all(grid: &Grid) -> Self {
-        Self { cells: vec![true; grid.len()], width: grid.size[0], rows: 0..grid.size[1], everything: true }
+    pub(super) fn all(grid: &Grid, spare: &Arc<Spare>) -> Self {
+        let mut all = Self::none(grid, spare, 0..grid.size[1]);
+        all.cells.fill(true);
+        all.everything = true;
+        all
+    }
+
+    /// As many cells, none of them marked.
+    fn like(&self, rows: Range<usize>) -> Self {
+        let (cells, spare) = (self.spare.take(self.cells.len()), self.spare.clone());
+        Self { cells, width: self.width, rows, everything: false, spare }
     }
 
     pub(super) fn has(&self, cell: usize) -> bool {
@@ -90,8 +150,8 @@ impl Marks {
         let (width, height) = (self.width, self.cells.len() / self.width);
         let rows = self.rows.start.saturating_sub(up)..(self.rows.end + up).min(height);
         let first = rows.start;
-        let mut grown = Self { cells: vec![false; self.cells.len()], width, rows, everything: false };
-        grown.rows_mut().enumerate().with_min_len(ROWS).for_each(|(row, marks)| {
+        let mut grown = self.like(rows);
+        grown.rows_mut().enumerate().with_min_len(ROWS).with_max_len(MOST_ROWS).for_each(|(row, marks)| {
             let row = first + row;
             let mut tall = vec![false; width];
             for other in row.saturating_sub(up).max(self.rows.start)..(row + up + 1).min(self.rows.end) {
@@ -132,7 +192,7 @@ mod tests {
     fn growing_reaches_a_rectangle_around_every_cell_and_nothing_else() {
         let grid = Grid::covering([-3.3, 1.9], [7.0, 5.0], 0.3).unwrap();
         let [width, height] = grid.size;
-        let mut marks = Marks::none(&grid, 0..0);
+        let mut marks = Marks::none(&grid, &Arc::default(), 0..0);
         let seeds = [0, 5 * width + 7, 9 * width - 1, grid.len() - 1];
         seeds.iter().for_each(|cell| marks.add(*cell));
         let grown = marks.grown([2, 1]);
@@ -141,7 +201,7 @@ mod tests {
                 |seed: &usize| (seed % width).abs_diff(cell % width) <= 2 && (seed / width).abs_diff(cell / width) <= 1;
             assert_eq!(grown.has(cell), seeds.iter().any(near), "cell {cell} of {width} × {height}");
         }
-        marks.join(&Marks::all(&grid));
+        marks.join(&Marks::all(&grid, &Arc::default()));
         assert!(marks.everything && marks.has(1));
     }
 }

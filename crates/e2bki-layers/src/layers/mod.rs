@@ -8,6 +8,8 @@ mod settings;
 mod standing;
 mod surface;
 
+use std::sync::Arc;
+
 use e2bki::{Beliefs, Mapper, Moment, SemanticMapper};
 
 pub use settings::{Area, Refreshed, Settings};
@@ -19,7 +21,7 @@ use crate::ground::{Floor, RowSums};
 use crate::surfel;
 use crate::tiles::Tiles;
 use late::Late;
-use marks::Marks;
+use marks::{Marks, Spare};
 
 /// Layers of a grid: a [`Cell`] and the probabilities of the classes for every cell, rows from south to north.
 #[derive(Debug, Clone)]
@@ -41,6 +43,8 @@ pub struct Layers {
     rows: Vec<RowSums>,
     /// What is out of date with the map.
     late: Late,
+    /// Memory for marks.
+    spare: Arc<Spare>,
     /// The first second of the map.
     begin: Option<u32>,
     moment: Option<Moment>,
@@ -107,6 +111,7 @@ impl Layers {
             heights: vec![f32::NAN; grid.len()],
             rows: vec![RowSums::default(); grid.len()],
             late: Late::none(&grid, &tiles),
+            spare: Arc::default(),
             begin: None,
             moment: None,
             tiles,
@@ -116,8 +121,8 @@ impl Layers {
 
     fn compute_all(&mut self, asked: &Asked<'_>) -> Result<(usize, usize)> {
         self.late.clear();
-        (0..self.tiles.len()).for_each(|tile| self.late.add_view(tile, f32::NEG_INFINITY, f32::INFINITY));
-        self.compute(&Marks::all(&self.grid), asked, &Area::Everywhere)
+        self.late.doubt_all();
+        self.compute(&Marks::all(&self.grid, &self.spare), asked, &Area::Everywhere)
     }
 
     /// Computes everything that depends on cells whose surfaces changed, and on beliefs in an area. Each step says which of its

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::Layers;
-use super::marks::{Marks, ROWS, rows_of};
+use super::marks::{BANDS, MOST_ROWS, Marks, ROWS, rows_of};
 use crate::cell::Cell;
 use crate::grid::Grid;
 use crate::obstacle::Standing;
@@ -55,10 +55,10 @@ impl Layers {
     }
 
     fn find_steps(&mut self, marks: &Marks) -> Marks {
-        let (grid, ground, heights) = (&self.grid, &self.ground, &self.heights);
-        let (mut changed, first) = (Marks::none(grid, marks.rows()), marks.rows().start);
+        let (grid, ground, heights, spare) = (&self.grid, &self.ground, &self.heights, &self.spare);
+        let (mut changed, first) = (Marks::none(grid, spare, marks.rows()), marks.rows().start);
         let rows = rows_of(&mut self.cells, grid.size[0], marks.rows()).zip(changed.rows_mut()).enumerate();
-        rows.with_min_len(ROWS).for_each(|(row, (cells, changed))| {
+        rows.with_min_len(ROWS).with_max_len(MOST_ROWS).for_each(|(row, (cells, changed))| {
             let marks = marks.row(first + row);
             for (column, known) in cells.iter_mut().enumerate().filter(|(column, _)| marks[*column]) {
                 let step = step(grid, ground, heights, [column, first + row]);
@@ -70,10 +70,10 @@ impl Layers {
     }
 
     fn find_standing(&mut self, stand: &Marks) -> Marks {
-        let (grid, tiles, settings) = (&self.grid, &self.tiles, &self.settings);
-        let (floors, mut changed) = (&self.floors, Marks::none(grid, stand.rows()));
+        let (grid, tiles, settings, spare) = (&self.grid, &self.tiles, &self.settings, &self.spare);
+        let (floors, mut changed) = (&self.floors, Marks::none(grid, spare, stand.rows()));
         let bands = tiles.bands(grid, 1, &mut self.cells).into_par_iter();
-        let bands = bands.zip(tiles.bands(grid, 1, changed.cells_mut())).enumerate();
+        let bands = bands.zip(tiles.bands(grid, 1, changed.cells_mut())).enumerate().with_max_len(BANDS);
         bands.filter(|(band, _)| stand.may_meet(&tiles.rows_of(*band))).for_each(|(band, (cells, changed))| {
             let mut found = Vec::new();
             for tile in band * tiles.size()[0]..(band + 1) * tiles.size()[0] {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::Layers;
-use super::marks::{Marks, ROWS, rows_of};
+use super::marks::{BANDS, MOST_ROWS, Marks, ROWS, rows_of};
 use crate::cell::Cell;
 use crate::ground::{self, Floor};
 
@@ -11,12 +11,12 @@ impl Layers {
     /// The lowest traversable surface of the marked cells. Returns the cells where it is another than before, and the tiles
     /// whose floor is.
     pub(super) fn find_samples(&mut self, marks: &Marks) -> (Marks, Vec<usize>) {
-        let (tiles, grid) = (&self.tiles, &self.grid);
-        let mut changed = Marks::none(grid, marks.rows());
+        let (tiles, grid, spare) = (&self.tiles, &self.grid, &self.spare);
+        let mut changed = Marks::none(grid, spare, marks.rows());
         let bands = tiles.bands(grid, 1, &mut self.sample).into_par_iter();
         let bands = bands.zip(tiles.bands(grid, 1, changed.cells_mut()));
         let floors = self.floors.par_chunks_mut(tiles.size()[0]);
-        let of_bands = bands.zip(floors).enumerate().map(|(band, ((sample, changed), floors))| {
+        let of_bands = bands.zip(floors).enumerate().with_max_len(BANDS).map(|(band, ((sample, changed), floors))| {
             let (mut found, mut lowered) = (Vec::new(), Vec::new());
             if !marks.may_meet(&tiles.rows_of(band)) {
                 return lowered;
@@ -58,13 +58,14 @@ impl Layers {
     /// that made a difference, and those that have ground now and did not, or the other way round.
     pub(super) fn admit_ground(&mut self, mut marks: Marks, lowered: &[usize]) -> (Marks, Marks) {
         let (tiles, grid, sample, floors) = (&self.tiles, &self.grid, &self.sample, &self.floors);
+        let spare = &self.spare;
         for patch in lowered.iter().flat_map(|tile| tiles.around(*tile)).map(|tile| tiles.cells(tile)) {
             marks.add_range(patch.columns(), patch.rows());
         }
-        let (mut changed, mut flips) = (Marks::none(grid, marks.rows()), Marks::none(grid, marks.rows()));
+        let (mut changed, mut flips) = (Marks::none(grid, spare, marks.rows()), Marks::none(grid, spare, marks.rows()));
         let bands = tiles.bands(grid, 1, &mut self.ground).into_par_iter();
         let bands = bands.zip(tiles.bands(grid, 1, changed.cells_mut()).into_par_iter());
-        let bands = bands.zip(tiles.bands(grid, 1, flips.cells_mut())).enumerate();
+        let bands = bands.zip(tiles.bands(grid, 1, flips.cells_mut())).enumerate().with_max_len(BANDS);
         bands.filter(|(band, _)| marks.may_meet(&tiles.rows_of(*band))).for_each(
             |(band, ((ground, changed), flips))| {
                 let mut around = Vec::new();
@@ -95,20 +96,21 @@ impl Layers {
         let (grid, half, width) = (self.grid, ground::half_window(&self.grid), self.grid.size[0]);
         let beside = admitted.grown([half, 0]);
         let (ground, first) = (&self.ground, beside.rows().start);
-        let sums = rows_of(&mut self.rows, width, beside.rows()).enumerate().with_min_len(ROWS);
-        sums.for_each(|(row, sums)| {
+        let sums = rows_of(&mut self.rows, width, beside.rows()).enumerate();
+        sums.with_min_len(ROWS).with_max_len(MOST_ROWS).for_each(|(row, sums)| {
             let (marks, ground) = (beside.row(first + row), &ground[(first + row) * width..][..width]);
             for (column, sums) in sums.iter_mut().enumerate().filter(|(column, _)| marks[*column]) {
                 *sums = ground::row_sums(ground, column, half);
             }
         });
-        let around = beside.grown([0, half]);
-        let (mut raised, mut tilted) = (Marks::none(&grid, around.rows()), Marks::none(&grid, around.rows()));
+        let (around, spare) = (beside.grown([0, half]), &self.spare);
+        let (mut raised, mut tilted) =
+            (Marks::none(&grid, spare, around.rows()), Marks::none(&grid, spare, around.rows()));
         let (rows, first) = (&self.rows, around.rows().start);
         let known = rows_of(&mut self.cells, width, around.rows());
         let known = known.zip(rows_of(&mut self.heights, width, around.rows()));
-        let all = known.zip(raised.rows_mut().zip(tilted.rows_mut())).enumerate().with_min_len(ROWS);
-        all.for_each(|(row, ((cells, heights), (raised, tilted)))| {
+        let all = known.zip(raised.rows_mut().zip(tilted.rows_mut())).enumerate();
+        all.with_min_len(ROWS).with_max_len(MOST_ROWS).for_each(|(row, ((cells, heights), (raised, tilted)))| {
             let marks = around.row(first + row);
             for (column, known) in cells.iter_mut().enumerate().filter(|(column, _)| marks[*column]) {
                 let fitted = Cell::of_ground(ground::fit(&grid, rows, [column, first + row], half));

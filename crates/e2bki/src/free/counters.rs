@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::block::Block;
 use super::cubes::{BlockKey, centre_of, cube_of, join, split};
+use super::moments::Span;
 use super::settings::BLOCK_M;
 use super::sight::Sight;
 use crate::error::{Error, Result};
@@ -33,6 +34,7 @@ pub struct Tally {
 pub struct Counters {
     pub(super) blocks: FxHashMap<BlockKey, Block>,
     frames: u64,
+    pub(super) span: Span,
 }
 
 impl Counters {
@@ -88,6 +90,7 @@ impl Counters {
             }
             if let Some(second) = sight.second {
                 block.moments.add(second, 1);
+                self.span.add(second);
             }
         }
         Ok(())
@@ -105,6 +108,7 @@ impl Counters {
         if !there {
             return Err(never_added("frame"));
         }
+        self.span.forget();
         if let Some(second) = sight.second {
             for key in sight.keys() {
                 self.change(key, |block| block.moments.take(second, 1));
@@ -148,6 +152,7 @@ impl Counters {
         if take && !other.blocks.iter().all(covers) {
             return Err(never_added("map"));
         }
+        self.span.forget();
         // Neither sums nor differences depend on the order.
         #[allow(clippy::iter_over_hash_type)]
         for (key, theirs) in &other.blocks {
@@ -162,6 +167,7 @@ impl Counters {
 
     /// Forgets the blocks that lie outside of a box as a whole.
     pub fn keep_inside(&mut self, low: [f64; 3], high: [f64; 3]) {
+        self.span.forget();
         self.blocks.retain(|key, _| {
             let centre = centre_of(*key);
             (0..3).all(|i| centre[i] + 0.5 * BLOCK_M >= low[i] && centre[i] - 0.5 * BLOCK_M <= high[i])
@@ -172,6 +178,7 @@ impl Counters {
     /// The counters of a column have counted as many frames as their largest count says, so that they depend on nothing
     /// else.
     pub fn take_columns(&mut self, wanted: impl Fn([i32; 2]) -> bool) -> BTreeMap<[i32; 2], Self> {
+        self.span.forget();
         let mut columns: BTreeMap<[i32; 2], Self> = BTreeMap::new();
         for (key, block) in self.blocks.extract_if(|key, _| wanted(column_of(*key))) {
             columns.entry(column_of(key)).or_default().blocks.insert(key, block);
@@ -202,6 +209,7 @@ impl Counters {
 
     /// Puts the blocks of a column back, whose frames are counted already.
     pub(crate) fn put_back(&mut self, other: Self) {
+        self.span.forget();
         self.blocks.extend(other.blocks);
     }
 

@@ -4,6 +4,8 @@
 //! grouping gives the same, and what was added can be taken out exactly; the last second with a frame is when the block
 //! was last seen. A drive past a block leaves a handful of seconds.
 
+use std::sync::OnceLock;
+
 use super::block::Block;
 use super::counters::{Counters, Tally};
 use super::cubes::{cube_of, split};
@@ -116,6 +118,32 @@ impl Moments {
     }
 }
 
+/// When the first and the last frame of counters were, once somebody has asked: frames that are added are followed, and whatever
+/// takes something away has it looked up again. It follows from the counters, so that it does not tell them apart.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Span(OnceLock<Option<Seen>>);
+
+impl PartialEq for Span {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Span {
+    /// A frame was added.
+    pub(super) fn add(&mut self, second: u32) {
+        if let Some(known) = self.0.get_mut() {
+            let seen = Seen { first: second, last: second };
+            *known = Some(known.map_or(seen, |known| known.and(seen)));
+        }
+    }
+
+    /// Anything may have changed.
+    pub(super) fn forget(&mut self) {
+        self.0.take();
+    }
+}
+
 impl Counters {
     /// When the block of 2 m around a place was first and last seen; nothing where no frame with a time saw anything of it.
     pub fn seen(&self, world: [f64; 3]) -> Option<Seen> {
@@ -133,7 +161,7 @@ impl Counters {
     /// When the first and the last frame with a time were; nothing if there was none.
     pub fn span(&self) -> Option<Seen> {
         let seen = |block: &Block| block.moments.seen();
-        self.blocks.values().filter_map(seen).reduce(Seen::and)
+        *self.span.0.get_or_init(|| self.blocks.values().filter_map(seen).reduce(Seen::and))
     }
 }
 
@@ -157,6 +185,21 @@ mod tests {
         moments.join(&Moments::of(vec![(1, 1), (3, 9)]).unwrap());
         assert_eq!(moments.list(), [(1, 1), (3, 9), (7, 2), (9, 1)]);
         assert!(Moments::of(vec![(3, 0)]).is_none() && Moments::of(vec![(3, 1), (3, 1)]).is_none());
+    }
+
+    #[test]
+    fn the_span_follows_frames_that_are_added_and_forgets() {
+        let seen = |first, last| Some(Seen { first, last });
+        let mut span = Span::default();
+        span.add(5);
+        assert!(span.0.get().is_none(), "nobody has asked");
+        assert_eq!(*span.0.get_or_init(|| None), None);
+        for (second, expected) in [(7, seen(7, 7)), (9, seen(7, 9)), (3, seen(3, 9)), (4, seen(3, 9))] {
+            span.add(second);
+            assert_eq!(span.0.get(), Some(&expected));
+        }
+        span.forget();
+        assert!(span.0.get().is_none() && span == Span::default());
     }
 
     #[test]

@@ -136,6 +136,28 @@ impl<S: Simd> AlongRows<S> {
     }
 }
 
+/// A kernel that follows a surface, at a few points.
+pub(crate) struct AtPoints<S: Simd>(S, Within<S, 1>);
+
+impl<S: Simd> AtPoints<S> {
+    /// Of a form that follows a surface.
+    #[inline(always)]
+    pub(crate) fn new(simd: S, form: &Form) -> Self {
+        Self(simd, Within::new(simd, form))
+    }
+
+    /// Writes the values at the first `len` of some points, and whatever comes out for some beyond them.
+    #[inline(always)]
+    pub(crate) fn values(&self, [x, y, z]: &[[f32; LANES]; 3], len: usize, kernel: &mut [f32; LANES]) {
+        let Self(simd, within) = self;
+        for start in (0..len.min(LANES)).step_by(Vector::<S, 1>::LANES) {
+            let [x, y, z] = [&x[start..], &y[start..], &z[start..]];
+            let [x, y, z] = [Vector::load(*simd, x), Vector::load(*simd, y), Vector::load(*simd, z)];
+            within.value(x, y, z).store(&mut kernel[start..]);
+        }
+    }
+}
+
 /// A kernel whose support is an ellipsoid about the centre: the length of U·x is the distance, and 1 the reach.
 struct Within<S: Simd, const N: usize> {
     simd: S,

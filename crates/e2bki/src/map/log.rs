@@ -1,5 +1,6 @@
 //! When every cubic metre last changed: a list in the order of changes, so that a question costs what it finds.
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::aabb::{Aabb, Stale};
@@ -181,7 +182,7 @@ impl ChangeLog {
             blocks.push(BlockChange { block: node.block.0, primitives: node.primitives > from, views });
             next = self.nodes.get(node.older as usize);
         }
-        blocks.sort_unstable_by_key(|change| change.block);
+        blocks.par_sort_unstable_by_key(|change| change.block);
         Changes { number: latest, everything, blocks }
     }
 

@@ -7,6 +7,7 @@ use super::set::PrimitiveSet;
 use super::slots::Core;
 use super::surfaces::Surface;
 use crate::kernel::Form;
+use crate::prefetch::prefetch;
 
 /// A primitive as views read it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -198,6 +199,14 @@ impl PrimitiveSet {
     pub(crate) fn probability(&self, slot: u32) -> &[f32] {
         let (chunk, i) = self.seen_chunk(slot);
         chunk.probability(i, self.classes())
+    }
+
+    /// Asks for the memory of what a primitive holds and of its probabilities.
+    pub(crate) fn prefetch(&self, slot: u32) {
+        let (chunk, i) = self.slots.chunk_of(slot);
+        chunk.prefetch(i);
+        let probability = self.probability(slot);
+        prefetch((probability.first().copied(), probability.last().copied()));
     }
 
     /// A primitive as views read it with its probabilities, if that was derived already.

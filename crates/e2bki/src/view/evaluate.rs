@@ -38,6 +38,7 @@ impl<'a> Rows<'a> {
 }
 
 /// Reusable buffers of one thread.
+#[derive(Default)]
 pub(crate) struct Scratch {
     /// Primitives in reach: (order, slot).
     pub(crate) found: Vec<(u64, u32)>,
@@ -49,30 +50,15 @@ pub(crate) struct Scratch {
     seen: Vec<Seen>,
     /// What a kernel value of 1 of each of them adds to a place.
     shares: Vec<f32>,
-    /// Not on the stack: see [`Hits::boxed`].
-    hits: Box<Hits>,
+    /// Not on the stack: see [`Hits::boxed`]. Nothing until somebody needs it: it is large, and a short question is over before
+    /// it would be made.
+    hits: Option<Box<Hits>>,
     /// At least the voxels of a block that the latest evaluation reached.
     pub(crate) reached: Mask,
     /// Kernel values of the latest evaluation that remembers.
     pub(crate) memory: KernelMemory,
     /// Kernel values computed by the latest evaluation.
     pub(crate) kernel_values: usize,
-}
-
-impl Default for Scratch {
-    fn default() -> Self {
-        Self {
-            found: Vec::new(),
-            sums: Vec::new(),
-            classes: Vec::new(),
-            seen: Vec::new(),
-            shares: Vec::new(),
-            hits: Hits::boxed(),
-            reached: Mask::default(),
-            memory: KernelMemory::default(),
-            kernel_values: 0,
-        }
-    }
 }
 
 impl Scratch {
@@ -202,6 +188,7 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
                 memory.push(*order, seen.version, places, kernel);
                 continue;
             }
+            let hits = hits.get_or_insert_with(Hits::boxed);
             hits.clear(seen, self.distance);
             self.places.within(seen, hits);
             *kernel_values += hits.len;

@@ -14,6 +14,7 @@ mod query;
 mod raster;
 mod reaching;
 mod runs;
+mod scattered;
 mod stale;
 
 pub(crate) use accumulate::Accumulated;

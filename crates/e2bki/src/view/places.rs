@@ -1,10 +1,10 @@
-//! Places near one another at which a posterior is wanted: voxels of a block, or points anywhere.
+//! Places near one another at which a posterior is wanted: voxels of a block here, points anywhere in `scattered.rs`.
 
 use pulp::Simd;
 
 use super::hits::Hits;
 use super::lattice::{ALL, Lattice, Mask, ROWS, SHIFT, SIDE, run_bits};
-use super::runs::{BlockRows, ROW, Runs};
+use super::runs::{BlockRows, Runs};
 use crate::config::Distance;
 use crate::kernel::{AlongRows, ROW_ROOM};
 use crate::keys::VoxelBlock;
@@ -144,54 +144,4 @@ fn add_rows<S: Simd, const N: usize>(
         }
     }
     values
-}
-
-/// Points anywhere, eight by eight; their rows of sums are in their order.
-pub(crate) struct Scattered {
-    chunks: Vec<[[f64; ROW]; 3]>,
-    len: usize,
-    low: [f64; 3],
-    high: [f64; 3],
-}
-
-impl Scattered {
-    pub(crate) fn new(points: impl ExactSizeIterator<Item = [f64; 3]>) -> Self {
-        let len = points.len();
-        let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-        let mut chunks = vec![[[0.0; ROW]; 3]; len.div_ceil(ROW)];
-        for (place, point) in points.enumerate() {
-            for (axis, v) in point.into_iter().enumerate() {
-                low[axis] = low[axis].min(v);
-                high[axis] = high[axis].max(v);
-                chunks[place / ROW][axis][place % ROW] = v;
-            }
-        }
-        Self { chunks, len, low, high }
-    }
-}
-
-impl Places for Scattered {
-    fn bounds(&self) -> ([f64; 3], [f64; 3]) {
-        (self.low, self.high)
-    }
-
-    fn rows(&self) -> usize {
-        self.len
-    }
-
-    #[inline(always)]
-    fn within(&mut self, seen: &Seen, hits: &mut Hits) {
-        for (number, chunk) in self.chunks.iter().enumerate() {
-            let [x, y, z]: [[f32; ROW]; 3] =
-                std::array::from_fn(|axis| std::array::from_fn(|lane| (chunk[axis][lane] - seen.mean[axis]) as f32));
-            let first = number * ROW;
-            let filled = 0xff_u8 >> (ROW - ROW.min(self.len - first));
-            hits.offer(&x, &y, &z, filled, first as u16);
-        }
-    }
-
-    #[inline(always)]
-    fn row_of(&self, number: u16) -> usize {
-        usize::from(number)
-    }
 }
