@@ -1,20 +1,23 @@
 //! Maps larger than memory: what is far from the robot goes to a folder and comes back when the robot does.
 
 mod ask;
+mod write;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use e2bki::config::Posterior;
+use e2bki::free::Counters;
 use e2bki::submaps::SubmapRule;
-use e2bki::{Changes, ClassSet, Config, Frame, FrameReport, Mapper, Prepared, Preparer, PrimitiveState};
+use e2bki::{Changes, ClassSet, Config, Frame, FrameReport, Mapper, Prepared, Preparer, Primitive, PrimitiveState};
 
 use crate::area::Area;
 use crate::error::{Error, Result};
 use crate::file::{Header, tile_of};
-use crate::folder::{Folder, Tiles, Written};
+use crate::folder::{Folder, Written};
 use crate::pending::Pending;
 use crate::submaps::Spilled;
+use write::COLUMNS;
 
 /// Share of the budget at which tiles go out: a frame's own growth must still fit.
 const FULL: f64 = 0.75;
@@ -234,10 +237,14 @@ impl RollingMapper {
         self.look_away();
         let outside: BTreeSet<[i32; 2]> = self.dirty.iter().copied().filter(|tile| !kept.holds(*tile)).collect();
         let free = self.map.take_free_space(|tile| !kept.holds(tile));
-        let written = self.dirty_tiles(&outside, gone.iter()).and_then(|tiles| self.write(tiles));
+        let header = Header::of_tiles(&self.map, &self.folder.header().sources);
+        let primitives = gone.iter().map(|state| (tile_of(state.sums.origin), state));
+        let written =
+            write::tiles(&mut self.folder, &header, &self.resident, &outside, primitives, PrimitiveState::clone);
         let written = written.and_then(|_| {
-            let dirty = free.iter().filter(|(tile, _)| self.free_dirty.contains(*tile));
-            self.folder.put_free(dirty.map(|(tile, counters)| (*tile, counters.clone())).collect())
+            let dirty: Vec<_> = free.iter().filter(|(tile, _)| self.free_dirty.contains(*tile)).collect();
+            let copy = |(tile, counters): &(&[i32; 2], &Counters)| (**tile, (*counters).clone());
+            dirty.chunks(COLUMNS).try_for_each(|some| self.folder.put_free(some.iter().map(copy).collect()).map(drop))
         });
         if let Err(error) = written {
             // A full disk loses nothing: what could not be written stays in memory.
@@ -251,38 +258,6 @@ impl RollingMapper {
         self.resident.retain(|tile| kept.holds(*tile));
         self.dirty.retain(|tile| kept.holds(*tile));
         Ok(())
-    }
-
-    /// Given primitives in memory, those of some dirty tiles; a tile without any is there too.
-    fn dirty_tiles<'s>(
-        &self,
-        wanted: &BTreeSet<[i32; 2]>,
-        states: impl Iterator<Item = &'s PrimitiveState>,
-    ) -> Result<Tiles> {
-        let mut tiles = Tiles::new();
-        for tile in wanted {
-            // Never expected to be elsewhere; but what the folder has of a tile must not be lost if it happens.
-            let away = if self.resident.contains(tile) { Vec::new() } else { self.folder.read(*tile)? };
-            tiles.insert(*tile, away);
-        }
-        for state in states {
-            if let Some(tile) = tiles.get_mut(&tile_of(state.sums.origin)) {
-                tile.push(state.clone());
-            }
-        }
-        Ok(tiles)
-    }
-
-    /// Writes tiles to the folder. One whose last primitive was pruned is not a tile any more.
-    fn write(&mut self, tiles: Tiles) -> Result<Written> {
-        let empty: Vec<[i32; 2]> =
-            tiles.iter().filter(|(_, states)| states.is_empty()).map(|(tile, _)| *tile).collect();
-        let header = Header::of_tiles(&self.map, &self.folder.header().sources);
-        let written = self.folder.put_all(tiles, &header)?;
-        empty.iter().for_each(|tile| {
-            self.folder.tiles.remove(tile);
-        });
-        Ok(written)
     }
 
     /// Brings tiles from the folder.
@@ -334,17 +309,18 @@ impl RollingMapper {
     /// Writes what changed since the last time and makes the folder the map as it is now.
     pub fn save(&mut self) -> Result<Written> {
         self.look();
-        let dirty = &self.dirty;
-        let changed = self.map.primitives().filter(|primitive| dirty.contains(&tile_of(primitive.sums().origin)));
-        let states: Vec<PrimitiveState> = changed.map(|primitive| primitive.state()).collect();
-        let written = self.write(self.dirty_tiles(dirty, states.iter())?)?;
+        let header = Header::of_tiles(&self.map, &self.folder.header().sources);
+        let primitives = self.map.primitives().map(|primitive| (tile_of(primitive.sums().origin), primitive));
+        let state = |primitive: Primitive<'_>| primitive.state();
+        let written = write::tiles(&mut self.folder, &header, &self.resident, &self.dirty, primitives, state)?;
         if let Some(counters) = self.map.free_space() {
-            let tiles = counters.columns(|tile| self.free_dirty.contains(&tile));
-            let frames = counters.frames();
-            self.folder.put_free(tiles)?;
-            self.folder.free_frames = frames;
+            let dirty: Vec<[i32; 2]> = self.free_dirty.iter().copied().collect();
+            for some in dirty.chunks(COLUMNS) {
+                self.folder.put_free(counters.columns(|tile| some.contains(&tile)))?;
+            }
+            self.folder.free_frames = counters.frames();
         }
-        self.folder.commit(Some(Header::of_tiles(&self.map, &self.folder.header().sources)))?;
+        self.folder.commit(Some(header))?;
         self.dirty.clear();
         self.free_dirty.clear();
         let here = self.folder.tiles.keys().filter(|tile| self.resident.contains(*tile)).count();

@@ -98,7 +98,7 @@ fn fingerprint(bytes: &[u8]) -> Fingerprint {
 const MOST: u64 = 1 << 53;
 
 /// Result of saving to a folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
     /// Tiles that had changed and were written.
     pub written: usize,
@@ -106,6 +106,17 @@ pub struct Written {
     pub unchanged: usize,
     /// Tiles that were encoded to see whether they had changed, those written among them.
     pub encoded: usize,
+}
+
+impl Written {
+    /// Of both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            written: self.written + other.written,
+            unchanged: self.unchanged + other.unchanged,
+            encoded: self.encoded + other.encoded,
+        }
+    }
 }
 
 /// Primitives by tile.
