@@ -110,7 +110,7 @@ impl Link {
         let plain = NodeOptions::new().enable_rosout(false).start_parameter_services(false);
         let mut node =
             context.new_node(name, plain).map_err(|e| Error::Network(format!("cannot make a node: {e:?}")))?;
-        let publications = publications::start(&mut node, outputs, &options.prefix)?;
+        let publications = publications::start(&mut node, &participant, outputs, &options.prefix)?;
         let services = services(&mut node)?;
         let stop = Arc::new(AtomicBool::new(false));
         let whole = outputs.contains(&Output::Voxels).then(|| Output::Voxels.topic(&options.prefix));

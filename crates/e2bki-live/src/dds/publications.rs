@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ros2_client::qos::{Durability, History, WhenFull};
 use ros2_client::{MessageTypeName, Name, Node, Publisher, QosProfile};
+use rustdds::{DomainParticipant, QosPolicies, QosPolicyBuilder, TopicKind, policy};
 
 use super::raw::Raw;
 use crate::error::{Error, Result};
@@ -13,6 +14,9 @@ use crate::sender::Sender;
 
 /// Messages that a writer keeps until everybody has them; an update may be of many.
 const KEPT: usize = 64;
+
+/// Messages without an answer at least, however few are kept: with one, each would wait for the answer to the one before.
+const LEAST_WINDOW: usize = 4;
 
 /// Messages are sent no faster than this, bytes per second: what comes faster than receivers read is lost and has to be asked
 /// for again.
@@ -24,10 +28,15 @@ const WHEN_FULL: Duration = Duration::from_millis(200);
 /// Readers ask for what they missed for a moment after the last message.
 const AFTER: Duration = Duration::from_millis(300);
 
-pub(super) fn start(node: &mut Node, outputs: &[Output], prefix: &str) -> Result<Sender> {
+pub(super) fn start(
+    node: &mut Node,
+    participant: &DomainParticipant,
+    outputs: &[Output],
+    prefix: &str,
+) -> Result<Sender> {
     let mut publishers = BTreeMap::new();
     for output in outputs {
-        publishers.insert(*output, publisher(node, *output, &output.topic(prefix))?);
+        publishers.insert(*output, publisher(node, participant, *output, &output.topic(prefix))?);
     }
     let send = move |output: Output, message: Vec<u8>| {
         let pause = Duration::from_secs_f64(message.len() as f64 / PACE);
@@ -38,7 +47,7 @@ pub(super) fn start(node: &mut Node, outputs: &[Output], prefix: &str) -> Result
     Sender::start(send, || std::thread::sleep(AFTER))
 }
 
-fn publisher(node: &mut Node, output: Output, topic: &str) -> Result<Publisher<Raw>> {
+fn publisher(node: &mut Node, participant: &DomainParticipant, output: Output, topic: &str) -> Result<Publisher<Raw>> {
     let refused = |error: &dyn std::fmt::Debug| Error::Network(format!("cannot publish {topic}: {error:?}"));
     let latched = output.latched();
     let (durability, depth) =
@@ -47,8 +56,15 @@ fn publisher(node: &mut Node, output: Output, topic: &str) -> Result<Publisher<R
         .reliability_reliable(WhenFull::Wait(WHEN_FULL))
         .durability(durability)
         .history(History::KeepLast { depth });
+    // Without a limit, what nobody listens to or acknowledges is kept beyond the depth, up to 8,192 messages: whole pictures of the map,
+    // that is 100 MB a minute. A profile of ROS knows no such limit, so the topic is made below it.
+    let most = if latched > 0 { latched.max(LEAST_WINDOW) } else { 2 * KEPT } as i32;
+    let limits = policy::ResourceLimits { max_samples: most, max_instances: 1, max_samples_per_instance: most };
+    let bounded = QosPolicies::from(&qos).modify_by(&QosPolicyBuilder::new().resource_limits(limits).build());
     let (package, kind) = output.kind();
-    let name = Name::parse(topic).map_err(|e| refused(&e))?;
-    let topic = node.create_topic(&name, MessageTypeName::new(package, kind), &qos).map_err(|e| refused(&e))?;
-    node.create_publisher(&topic, None).map_err(|e| refused(&e))
+    Name::parse(topic).map_err(|e| refused(&e))?;
+    let dds_name = format!("rt/{}", topic.trim_start_matches('/'));
+    let type_name = MessageTypeName::new(package, kind).dds_msg_type();
+    let made = participant.create_topic(dds_name, type_name, &bounded, TopicKind::NoKey).map_err(|e| refused(&e))?;
+    node.create_publisher(&made, None).map_err(|e| refused(&e))
 }
