@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use e2bki::{ClassSet, LiveBlock, uncertainties};
+use e2bki::{Belief, ClassSet, LiveBlock, uncertainties};
 use e2bki_bag::compose::{MAP_POINT_BYTES, MapPoint, map_points};
 use rayon::prelude::*;
 
@@ -49,7 +49,7 @@ impl Picture {
         let done: Vec<(Vec<Point>, Vec<u8>)> = work
             .par_iter()
             .map(|(block, old)| {
-                let u = uncertainties(block.voxels.iter().map(|voxel| voxel.belief));
+                let u = uncertainties(&block.voxels.iter().map(|voxel| voxel.belief).collect::<Vec<Belief>>());
                 let voxels = block.voxels.iter().zip(u);
                 let new: Vec<Point> = voxels.filter_map(|(voxel, u)| self.point(voxel, u, classes)).collect();
                 let mut sent = Vec::new();

@@ -66,4 +66,4 @@ pub use pose::{Pose, WORLD_LIMIT_M};
 pub use prepare::{Prepared, Preparer};
 pub use state::{MAX_COUNT, PrimitiveState, Restoring, StateList};
 pub use timings::Timings;
-pub use view::{Belief, Beliefs, Cells, LiveBlock, LiveVoxel, Voxels, uncertainties};
+pub use view::{Belief, Beliefs, Cells, LiveBlock, LiveVoxel, Voxels, semantic_uncertainties, uncertainties};

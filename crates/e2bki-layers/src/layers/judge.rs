@@ -1,6 +1,6 @@
 //! Classes at the ground, and what driving there costs.
 
-use e2bki::Beliefs;
+use e2bki::{Belief, Beliefs, semantic_uncertainties};
 use rayon::prelude::*;
 
 use super::marks::{BANDS, MOST_ROWS, Marks, ROWS, rows_of};
@@ -87,12 +87,19 @@ impl Layers {
             |(band, ((((cells, probability), marks), part), answer))| {
                 let start = tiles.rows_of(first + band).start * grid.size[0];
                 let mut before = vec![0.0; classes];
-                for (place, cell) in part.iter().enumerate() {
+                // Their powers are what takes longest here: all at once.
+                let there: Vec<Belief> = (answer..answer + part.len()).map(|place| beliefs.get(place)).collect();
+                for (place, (cell, u_sem)) in part.iter().zip(semantic_uncertainties(&there)).enumerate() {
                     let at = cell - start;
                     let probability = &mut probability[at * classes..][..classes];
                     before.copy_from_slice(probability);
                     let class = cells[at].class;
-                    cells[at].believe(beliefs, answer + place, probability, calibrated);
+                    cells[at].believe(
+                        (&there[place], u_sem),
+                        beliefs.expectation(answer + place),
+                        probability,
+                        calibrated,
+                    );
                     // Costs depend on nothing else.
                     marks[at] |= cells[at].class != class || before != probability;
                 }
@@ -148,14 +155,18 @@ impl Layers {
 }
 
 impl Cell {
-    /// Takes over the belief at its ground, and its probabilities into a row.
-    fn believe(&mut self, beliefs: &Beliefs, place: usize, row: &mut [f32], calibrated: bool) {
-        let belief = beliefs.get(place);
-        // Once: its powers are what takes longest here.
-        let (u_sem, u_spa) = (belief.semantic_uncertainty(), belief.spatial_uncertainty());
+    /// Takes over the belief at its ground with its semantic uncertainty, and the expected probabilities into a row.
+    fn believe(
+        &mut self,
+        (belief, u_sem): (&Belief, f64),
+        expected: impl Iterator<Item = f64>,
+        row: &mut [f32],
+        calibrated: bool,
+    ) {
+        let u_spa = belief.spatial_uncertainty();
         let u = if belief.observed() { (u_sem + u_spa).min(1.0) } else { 1.0 };
         if belief.observed() {
-            row.iter_mut().zip(beliefs.expectation(place)).for_each(|(to, p)| *to = p as f32);
+            row.iter_mut().zip(expected).for_each(|(to, p)| *to = p as f32);
         } else {
             row.fill(1.0 / row.len().max(1) as f32);
         }

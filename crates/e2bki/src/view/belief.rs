@@ -172,24 +172,31 @@ fn power_in_a_loop(base: f64, exponent: f64) -> f64 {
     if base > 0.0 && x >= -745.0 { power } else { 0.0 }
 }
 
-/// [`Belief::uncertainty`] of many beliefs of one map: the same numbers in a third of the time.
-pub fn uncertainties(beliefs: impl Iterator<Item = Belief> + Clone) -> Vec<f64> {
-    let Some(terms) = beliefs.clone().next().map(|belief| belief.terms) else { return Vec::new() };
-    let same = terms.agreement >= 0.0 && beliefs.clone().all(|belief| belief.terms.agreement == terms.agreement);
-    if terms.doubt != Doubt::Conflict || !same {
-        return beliefs.map(|belief| belief.uncertainty()).collect();
+/// [`Belief::semantic_uncertainty`] of many beliefs of one map: the same numbers in a third of the time.
+pub fn semantic_uncertainties(beliefs: &[Belief]) -> Vec<f64> {
+    let Some(Terms { doubt, agreement, .. }) = beliefs.first().map(|belief| belief.terms) else { return Vec::new() };
+    let same = agreement >= 0.0 && beliefs.iter().all(|belief| belief.terms.agreement == agreement);
+    if doubt != Doubt::Conflict || !same {
+        return beliefs.iter().map(Belief::semantic_uncertainty).collect();
     }
-    // Where nothing was observed it is not a number, which nobody reads.
-    let mut semantic: Vec<f64> = beliefs.clone().map(|belief| belief.expected()).collect();
+    let expected = |belief: &Belief| if belief.observed() { belief.expected() } else { 0.0 };
+    let mut semantic: Vec<f64> = beliefs.iter().map(expected).collect();
     pulp::Arch::new().dispatch(|| {
         for value in &mut semantic {
-            let (yes, no) = (power_in_a_loop(*value, terms.agreement), power_in_a_loop(1.0 - *value, terms.agreement));
+            let (yes, no) = (power_in_a_loop(*value, agreement), power_in_a_loop(1.0 - *value, agreement));
             *value = no / (yes + no);
         }
     });
-    let total = |(semantic, belief): (&mut f64, Belief)| *semantic = belief.total(*semantic);
-    semantic.iter_mut().zip(beliefs).for_each(total);
+    let unknown = semantic.iter_mut().zip(beliefs).filter(|(_, belief)| !belief.observed());
+    unknown.for_each(|(value, _)| *value = 1.0);
     semantic
+}
+
+/// [`Belief::uncertainty`] of many beliefs of one map, as fast.
+pub fn uncertainties(beliefs: &[Belief]) -> Vec<f64> {
+    let mut values = semantic_uncertainties(beliefs);
+    values.iter_mut().zip(beliefs).for_each(|(value, belief)| *value = belief.total(*value));
+    values
 }
 
 /// Beliefs at many places, with every class.
@@ -335,7 +342,10 @@ mod tests {
             };
             let beliefs: Vec<Belief> = sums.iter().map(belief).collect();
             let each: Vec<u64> = beliefs.iter().map(|belief| belief.uncertainty().to_bits()).collect();
-            let many: Vec<u64> = uncertainties(beliefs.iter().copied()).iter().map(|u| u.to_bits()).collect();
+            let many: Vec<u64> = uncertainties(&beliefs).iter().map(|u| u.to_bits()).collect();
+            prop_assert_eq!(each, many);
+            let each: Vec<u64> = beliefs.iter().map(|belief| belief.semantic_uncertainty().to_bits()).collect();
+            let many: Vec<u64> = semantic_uncertainties(&beliefs).iter().map(|u| u.to_bits()).collect();
             prop_assert_eq!(each, many);
         }
     }

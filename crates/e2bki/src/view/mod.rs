@@ -19,7 +19,7 @@ mod stale;
 
 pub(crate) use accumulate::Accumulated;
 pub(crate) use belief::Terms;
-pub use belief::{Belief, Beliefs, uncertainties};
+pub use belief::{Belief, Beliefs, semantic_uncertainties, uncertainties};
 pub use grid::{LiveBlock, LiveVoxel};
 pub(crate) use grid::{LiveGrid, Work};
 pub(crate) use lattice::Lattice;
