@@ -18,8 +18,10 @@ use crate::disk::{SharedDisk, real};
 use crate::error::{Error, Result};
 use crate::submaps::{Beside, map_hash};
 
-/// Row groups that are encoded at the same time: enough for all cores, few enough to fit in memory.
-const AT_ONCE: usize = 16;
+/// Row groups that are encoded at the same time: enough for all cores, few enough to fit in memory beside those that are written.
+fn at_once() -> usize {
+    rayon::current_num_threads().clamp(4, 16)
+}
 
 /// Saves a map to a file: the whole map, or nothing. Its source is named by a hash of its contents.
 pub fn save(map: &Mapper, path: impl AsRef<Path>) -> Result<Header> {
@@ -230,7 +232,7 @@ fn write_parts<'g, G: Sync>(
         portion.par_iter().map(each).collect()
     };
     // While one portion is written, the next is encoded.
-    let mut portions = groups.chunks(AT_ONCE);
+    let mut portions = groups.chunks(at_once());
     let mut encoded = portions.next().map(encode);
     while let Some(portion) = encoded {
         let write = || -> Result<()> {
