@@ -9,6 +9,7 @@
 #   FUZZ_KEEP=FOLDER   goes on from what earlier runs with that folder reached
 #   FUZZ_RUNS=10000000 ends a target after so many executions in all (with FUZZ_KEEP those of earlier runs count)
 #   FUZZ_OPT=3         optimised: twice as fast, and longer to build
+#   FUZZ_ALONE=yes     a program for each target: fewer counters to look through after a run, two to five times as fast
 #   FUZZ_JOBS=1        so many targets at a time (as many as there are cores)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,13 +37,19 @@ coverage+=" -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-cove
 # Little is optimised: what is run is short, and the build is most of the time that this takes.
 build=$folder/build
 [ "$optimised" = 1 ] || build=$folder/build-$optimised
-CARGO_PROFILE_TEST_OPT_LEVEL=$optimised RUSTFLAGS="$coverage" cargo build --quiet --locked --profile test --target "$host" --target-dir "$build" \
-    --package e2bki-fuzz --features engine --bin fuzz
-program=$build/$host/debug/fuzz
+export CARGO_PROFILE_TEST_OPT_LEVEL=$optimised
+compile() {
+    RUSTFLAGS="$coverage" cargo build --quiet --locked --profile test --target "$host" --target-dir "$build" --package e2bki-fuzz --features engine --bin fuzz \
+        && cp "$build/$host/debug/fuzz" "$1"
+}
+program=$folder/fuzz-$optimised
+compile "$program"
 
 if [ $# -gt 0 ]; then targets=("$@"); else mapfile -t targets < <(LC_ALL=C ls fuzz/corpus); fi
 jobs=${FUZZ_JOBS:-$(nproc)}
 each=$(( (seconds * jobs + ${#targets[@]} - 1) / ${#targets[@]} ))
+# Maps and recordings are written and read again: in memory, where there is a file system for it. What is flushed has no disk to wait for.
+if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ]; then export TMPDIR=/dev/shm; fi
 # Addresses are compared and so become a part of what is tried: they have to be the same every time.
 still="setarch $(uname -m) -R"
 $still true 2> /dev/null || still=
@@ -62,10 +69,21 @@ one() {
         [ "$most" -gt 0 ] || { printf '%-14s %12s runs before\n' "$target" "$before"; return 0; }
     fi
     FUZZ_SEEDS=$folder/seeds/$target "$program" -runs=0 > "$log" 2>&1 || status=$?
+    # The seeds are made by the program that has everything.
+    local runner=$program
+    if [ -n "${FUZZ_ALONE:-}" ]; then
+        runner=$program-$target
+        # One at a time: what is compiled last is what is copied.
+        (flock 9 && FUZZ_ONLY=$target compile "$runner") 9> "$folder/compiling" || status=$?
+    fi
     # By name: the order in which a folder lists its files is that in which they were written, or none.
     find "$folder/seeds/$target" "fuzz/corpus/$target" -type f | LC_ALL=C sort | paste -sd, | tr -d '\n' > "$folder/seeds/$target.list"
-    [ "$status" -ne 0 ] || $still "$program" -seed="$seed" -seed_inputs="@$folder/seeds/$target.list" -runs="$most" -max_total_time="$each" -reload=0 -timeout=20 \
-        -rss_limit_mb=3000 -max_len=8192 -print_final_stats=1 -artifact_prefix="$folder/found/$target/" "$corpus" > "$log" 2>&1 || status=$?
+    # A seed that is cut off is no map any more.
+    local longest
+    longest=$(find "$folder/seeds/$target" "fuzz/corpus/$target" -type f -printf '%s\n' | sort -n | tail -1)
+    longest=$((longest * 5 / 4 > 8192 ? longest * 5 / 4 : 8192))
+    [ "$status" -ne 0 ] || $still "$runner" -seed="$seed" -seed_inputs="@$folder/seeds/$target.list" -runs="$most" -max_total_time="$each" -reload=0 -timeout=20 \
+        -rss_limit_mb=3000 -max_len="$longest" -print_final_stats=1 -artifact_prefix="$folder/found/$target/" "$corpus" > "$log" 2>&1 || status=$?
     local runs covered
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     covered=$(grep -o 'cov: [0-9]*' "$log" | tail -1)
@@ -79,6 +97,6 @@ one() {
     echo "$target failed; the input is in fuzz/corpus/$target"
     return 1
 }
-export -f one
-export folder program each seed kept still
+export -f one compile
+export folder program build host coverage each seed kept still
 printf '%s\n' "${targets[@]}" | xargs -P "$jobs" -I{} bash -c 'one {}' || { echo "fuzzing found something"; exit 1; }
