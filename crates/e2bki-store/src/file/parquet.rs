@@ -136,15 +136,30 @@ fn range_of(values: &Values) -> Option<([u8; 8], [u8; 8])> {
     }
 }
 
-/// A row group for the footer: the tile, where its columns begin, and the columns without their bytes.
-pub(super) struct RowGroup {
-    pub(super) info: TileInfo,
-    pub(super) start: u64,
-    pub(super) chunks: Vec<Chunk>,
+/// What the footer says of row groups, as its bytes: a long drive has thousands, whose columns took several times as much.
+pub(super) struct RowGroups<'a> {
+    columns: &'a [(String, Kind)],
+    written: Writer,
+    count: usize,
+    rows: i64,
+}
+
+impl<'a> RowGroups<'a> {
+    pub(super) fn new(columns: &'a [(String, Kind)]) -> Self {
+        Self { columns, written: Writer::new(), count: 0, rows: 0 }
+    }
+
+    /// The next one: the tile, where its columns begin, and the columns without their bytes.
+    pub(super) fn push(&mut self, info: &TileInfo, start: u64, chunks: &[Chunk]) {
+        self.count += 1;
+        self.rows += i64::from(info.rows);
+        self.written.element(|element| row_group(element, self.columns, (info, start, chunks)));
+    }
 }
 
 /// The footer: schema, row groups, the header as metadata.
-pub(super) fn footer(columns: &[(String, Kind)], groups: &[RowGroup], header: &str) -> Vec<u8> {
+pub(super) fn footer(groups: RowGroups<'_>, header: &str) -> Vec<u8> {
+    let columns = groups.columns;
     let mut file = Writer::new();
     file.i32(1, 2);
     // The root first, then every column.
@@ -164,8 +179,8 @@ pub(super) fn footer(columns: &[(String, Kind)], groups: &[RowGroup], header: &s
             }
         }
     });
-    file.i64(3, groups.iter().map(|group| i64::from(group.info.rows)).sum());
-    file.list_of(4, groups, |element, group| row_group(element, columns, group));
+    file.i64(3, groups.rows);
+    file.list_of_written(4, groups.count, &groups.written.bytes);
     file.list_of(5, &[header], |element, header| {
         element.binary(1, b"e2bki");
         element.binary(2, header.as_bytes());
@@ -176,19 +191,19 @@ pub(super) fn footer(columns: &[(String, Kind)], groups: &[RowGroup], header: &s
     file.finish()
 }
 
-fn row_group(element: &mut Writer, columns: &[(String, Kind)], group: &RowGroup) {
-    let mut offset = group.start;
+fn row_group(element: &mut Writer, columns: &[(String, Kind)], (info, start, chunks): (&TileInfo, u64, &[Chunk])) {
+    let mut offset = start;
     let placed: Vec<(u64, &(String, Kind), &Chunk, u32)> = columns
         .iter()
-        .zip(&group.chunks)
-        .zip(&group.info.lengths)
+        .zip(chunks)
+        .zip(&info.lengths)
         .map(|((column, chunk), length)| {
             let start = offset;
             offset += u64::from(*length);
             (start, column, chunk, *length)
         })
         .collect();
-    let rows = i64::from(group.info.rows);
+    let rows = i64::from(info.rows);
     element.list_of(1, &placed, |column, (start, (name, kind), chunk, length)| {
         column.i64(2, *start as i64);
         column.inner(3, |meta| {
@@ -215,7 +230,7 @@ fn row_group(element: &mut Writer, columns: &[(String, Kind)], group: &RowGroup)
             }
         });
     });
-    element.i64(2, group.info.bytes() as i64);
+    element.i64(2, info.bytes() as i64);
     element.i64(3, rows);
 }
 

@@ -85,6 +85,12 @@ impl Writer {
         values.iter().for_each(|value| self.element(|writer| fill(writer, value)));
     }
 
+    /// The same of structs that were written before, one after the other, by [`Self::element`].
+    pub(super) fn list_of_written(&mut self, number: i16, count: usize, elements: &[u8]) {
+        self.list(number, STRUCT, count);
+        self.bytes.extend(elements);
+    }
+
     fn list(&mut self, number: i16, kind: u8, len: usize) {
         self.field(number, LIST);
         if len < 15 {
@@ -95,7 +101,8 @@ impl Writer {
         }
     }
 
-    fn element(&mut self, fill: impl FnOnce(&mut Self)) {
+    /// A struct without a number, as in a list.
+    pub(super) fn element(&mut self, fill: impl FnOnce(&mut Self)) {
         self.latest.push(0);
         fill(self);
         self.latest.pop();

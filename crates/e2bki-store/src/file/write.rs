@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::columns::columns;
 use super::header::{Header, Index, TileInfo};
-use super::parquet::{RowGroup, footer};
+use super::parquet::{RowGroups, footer};
 use super::tile::{Encoded, MOST_ROWS, encode_tile, tile_of};
 use super::{MAGIC, hash, record};
 use crate::atomic::{write_atomically, write_atomically_on};
@@ -223,7 +223,9 @@ fn write_parts<'g, G: Sync>(
     let text = header.to_json()?;
     put(&MAGIC)?;
     let mut end = put(&record::wrap(record::HEAD, text.as_bytes()))?;
-    let mut placed: Vec<RowGroup> = Vec::with_capacity(groups.len());
+    let columns = columns(header.classes.len());
+    let mut row_groups = RowGroups::new(&columns);
+    let mut tiles: Vec<TileInfo> = Vec::with_capacity(groups.len());
     let encode = |portion: &'g [G]| -> Vec<Result<Encoded>> {
         let each = |group| {
             let (tile, states) = states_of(group)?;
@@ -241,7 +243,8 @@ fn write_parts<'g, G: Sync>(
                 let info = TileInfo { offset: end, ..tile.info };
                 let start = put(&record::wrap(record::TILE, &json(&info)?))?;
                 end = put(&tile.bytes)?;
-                placed.push(RowGroup { info, start, chunks: tile.chunks });
+                row_groups.push(&info, start, &tile.chunks);
+                tiles.push(info);
             }
             Ok(())
         };
@@ -273,8 +276,7 @@ fn write_parts<'g, G: Sync>(
             Some(at)
         }
     };
-    let footer = footer(&columns(header.classes.len()), &placed, &text);
-    let tiles: Vec<TileInfo> = placed.into_iter().map(|group| group.info).collect();
+    let footer = footer(row_groups, &text);
     let index = Index { header: text, footer_hash: hash(&footer), footer_len: footer.len() as u32, tiles, free_space };
     put(&record::wrap(record::INDEX, &json(&index)?))?;
     put(&record::end(end))?;
