@@ -1,11 +1,9 @@
-//! Recordings of robots and the messages in them.
+//! The messages in recordings of robots.
 
 use e2bki::Pose;
 use e2bki_bag::messages::{self, CameraInfo, Cloud, CompressedImage, Image, Number, TransformMessage};
 use e2bki_bag::wire::Wire;
-use e2bki_bag::{Bag, BagWriter, Transforms, compose, schemas};
-
-use crate::maps::scratch;
+use e2bki_bag::{Transforms, compose};
 
 /// Any bytes as messages of every type but clouds and transforms, in both serialisations.
 pub(crate) fn cdr(data: &[u8]) {
@@ -66,25 +64,14 @@ pub(crate) fn transforms(data: &[u8]) {
     }
 }
 
-/// Any bytes as a file: every message of it is read.
-pub(crate) fn bag(data: &[u8]) {
-    let path = scratch("drive.bag");
-    std::fs::write(&path, data).unwrap_or_else(|e| panic!("no scratch file: {e}"));
-    let Ok(bag) = Bag::open(&path) else { return };
-    for entry in bag.entries() {
-        assert!(entry.topic < bag.topics().len());
-        bag.read(entry).ok();
-    }
-}
-
-fn example_cloud() -> Vec<u8> {
+pub(crate) fn example_cloud() -> Vec<u8> {
     let fields =
         [("x", Number::F32), ("y", Number::F32), ("z", Number::F32), ("t", Number::U32), ("label", Number::U16)];
     let data: Vec<u8> = (0..22 * 5).map(|i| (i * 7) as u8).collect();
     compose::cloud(1_700_000_000_000_000_000, "lidar", &fields, 5, &data)
 }
 
-fn example_transforms() -> Vec<u8> {
+pub(crate) fn example_transforms() -> Vec<u8> {
     let edge = |k: u64, parent: &str, child: &str| TransformMessage {
         stamp: 1_700_000_000_000_000_000 + k,
         parent: parent.into(),
@@ -99,7 +86,7 @@ fn example_transforms() -> Vec<u8> {
     ])
 }
 
-/// Messages and recordings to begin with.
+/// Messages to begin with.
 pub(crate) fn seeds(target: &str) -> Vec<Vec<u8>> {
     let stamp = 1_700_000_000_000_000_000;
     match target {
@@ -112,19 +99,6 @@ pub(crate) fn seeds(target: &str) -> Vec<Vec<u8>> {
             compose::label_info(stamp, "lidar", ["road", "tree"].into_iter()),
             example_transforms(),
         ],
-        "bag" => {
-            let path = scratch("seed.mcap");
-            let mut bag = BagWriter::create(&path).unwrap_or_else(|e| panic!("{e}"));
-            let mut put = |topic: &str, schema, message: &[u8]| {
-                bag.write(topic, schema, false, stamp, message).unwrap_or_else(|e| panic!("{e}"));
-            };
-            put("/points", schemas::POINT_CLOUD, &example_cloud());
-            put("/tf", schemas::TRANSFORMS, &example_transforms());
-            bag.finish().unwrap_or_else(|e| panic!("{e}"));
-            let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{e}"));
-            std::fs::remove_file(&path).ok();
-            vec![bytes]
-        }
-        _ => Vec::new(),
+        other => crate::recordings::seeds(other),
     }
 }

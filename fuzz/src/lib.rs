@@ -6,6 +6,7 @@ mod bags;
 mod folders;
 mod maps;
 mod parsers;
+mod recordings;
 mod reseal;
 mod seeds;
 mod share;
@@ -30,7 +31,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 28] = [
     Target { name: "points", run: parsers::points, multiple: 8 },
     Target { name: "labels", run: parsers::labels, multiple: 8 },
     Target { name: "npy", run: parsers::npy, multiple: 64 },
@@ -57,7 +58,11 @@ pub const TARGETS: [Target; 25] = [
     Target { name: "cloud", run: bags::cloud, multiple: 200 },
     Target { name: "transforms", run: bags::transforms, multiple: 200 },
     // Chunks are compressed: Bzip2 makes more than a million zeros of a byte. What a chunk may become is bounded in any case.
-    Target { name: "bag", run: bags::bag, multiple: 3_000_000 },
+    Target { name: "bag", run: recordings::any, multiple: 3_000_000 },
+    Target { name: "mcap", run: recordings::mcap, multiple: 3_000_000 },
+    Target { name: "ros1", run: recordings::ros1, multiple: 3_000_000 },
+    // What SQLite itself takes is not counted. Refused as a whole unless the feature `db3` is on.
+    Target { name: "db3", run: recordings::db3, multiple: 3_000_000 },
     // A row of fifteen bytes becomes a state, a sum and a primitive of some hundred bytes each.
     Target { name: "share", run: share::message, multiple: 2000 },
     // A byte is a step, and what a step saves is read again.

@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use crate::error::{Error, Result};
+use crate::file;
 use crate::folder::{self, Parts};
-use crate::storage::{self, Contents, Data, MOST_FILE_BYTES, Place, Storage};
+use crate::storage::{self, Contents, Data, Place, Storage};
 use crate::wire::Wire;
 
 /// Kind of a recording.
@@ -32,17 +32,22 @@ impl Kind {
         let mut file = File::open(path).ok()?;
         let count = std::io::Read::read(&mut file, &mut first).ok()?;
         let first = &first[..count];
-        let zstd = first.starts_with(&storage::ZSTD_MAGIC);
-        let name = path.file_name()?.to_string_lossy();
-        if first.starts_with(storage::MCAP_MAGIC) || zstd && name.ends_with(".mcap.zstd") {
-            Some(Self::Mcap)
-        } else if first.starts_with(b"SQLite format 3\0") {
-            Some(Self::Db3)
-        } else if first.starts_with(storage::ROS1_MAGIC) {
-            Some(Self::Ros1)
-        } else {
-            None
+        if first.starts_with(&storage::ZSTD_MAGIC) {
+            let name = path.file_name()?.to_string_lossy();
+            let endings = [(".mcap.zstd", Self::Mcap), (".db3.zstd", Self::Db3)];
+            return endings.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, kind)| kind);
         }
+        Self::of_first(first)
+    }
+
+    /// The kind of a file by its first bytes.
+    pub(crate) fn of_first(first: &[u8]) -> Option<Self> {
+        let kinds = [
+            (storage::MCAP_MAGIC.as_slice(), Self::Mcap),
+            (storage::DB3_MAGIC, Self::Db3),
+            (storage::ROS1_MAGIC, Self::Ros1),
+        ];
+        kinds.into_iter().find(|(magic, _)| first.starts_with(magic)).map(|(_, kind)| kind)
     }
 }
 
@@ -93,27 +98,40 @@ impl Bag {
         std::fs::metadata(path).map_err(Error::io("open", path))?;
         let kind =
             Kind::detect(path).ok_or_else(|| Error::Unsupported { path: path.into(), what: what_it_is(path) })?;
-        let mut bag = Self {
-            path: path.into(),
-            kind,
-            parts: Vec::new(),
-            topics: Vec::new(),
-            entries: Vec::new(),
-            notes: Vec::new(),
-        };
+        let mut bag = Self::empty(path, kind);
         match kind {
             Kind::Folder => bag.add_folder(path)?,
-            _ => bag.add_file(path, false)?,
+            _ => bag.add(file::open(path, false)?),
         }
-        // Recorders write in order of arrival; stable, so that equal times keep the order of the files.
-        bag.entries.sort_by_key(|entry| entry.time);
-        Ok(bag)
+        Ok(bag.in_order())
+    }
+
+    /// A recording that is one file, in memory; errors and notes call it by `name`.
+    pub fn of_bytes(bytes: Vec<u8>, name: impl AsRef<Path>) -> Result<Self> {
+        let name = name.as_ref();
+        let (kind, contents) = file::of_bytes(bytes, name)?;
+        let mut bag = Self::empty(name, kind);
+        bag.add(contents);
+        Ok(bag.in_order())
+    }
+
+    fn empty(path: &Path, kind: Kind) -> Self {
+        let (parts, topics, entries, notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { path: path.into(), kind, parts, topics, entries, notes }
+    }
+
+    /// Recorders write in order of arrival; stable, so that equal times keep the order of the files.
+    fn in_order(mut self) -> Self {
+        self.entries.sort_by_key(|entry| entry.time);
+        self
     }
 
     fn add_folder(&mut self, folder: &Path) -> Result<()> {
         let Parts { files, messages_compressed, messages, note } = Parts::of(folder)?;
         self.notes.extend(note);
-        files.iter().try_for_each(|path| self.add_file(path, messages_compressed))?;
+        for path in &files {
+            self.add(file::open(path, messages_compressed)?);
+        }
         // What is known to be damaged has been told of already.
         let (found, unsaid) = (self.entries.len() as u64, self.notes.is_empty());
         if let Some(messages) = messages.filter(|messages| unsaid && *messages != found) {
@@ -123,8 +141,7 @@ impl Bag {
         Ok(())
     }
 
-    fn add_file(&mut self, path: &Path, messages_compressed: bool) -> Result<()> {
-        let contents = open_file(path, messages_compressed)?;
+    fn add(&mut self, contents: Contents) {
         let part = self.parts.len() as u32;
         let numbers: Vec<usize> = contents
             .channels
@@ -145,7 +162,6 @@ impl Bag {
         }
         self.notes.extend(contents.notes);
         self.parts.push((contents.wire, contents.storage));
-        Ok(())
     }
 
     /// The path that was opened.
@@ -190,40 +206,6 @@ impl Bag {
     pub fn wire(&self, entry: &Entry) -> Wire {
         self.parts.get(entry.part as usize).map_or(Wire::Cdr, |(wire, _)| *wire)
     }
-}
-
-fn open_file(path: &Path, messages_compressed: bool) -> Result<Contents> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    let len = file.metadata().map_err(Error::io("open", path))?.len();
-    let mut bytes = storage::Bytes::File(Mutex::new(file), len);
-    if bytes.read(path, 0, 4.min(len))? == storage::ZSTD_MAGIC {
-        let stored = bytes.read(path, 0, len)?;
-        let whole = storage::decompress_zstd(&stored, MOST_FILE_BYTES).map_err(|what| Error::malformed(path, what))?;
-        bytes = storage::Bytes::Memory(whole);
-    }
-    let first = bytes.read(path, 0, 16.min(bytes.len()))?;
-    if first.starts_with(storage::MCAP_MAGIC) {
-        return storage::open_mcap(path, bytes);
-    }
-    if first.starts_with(storage::ROS1_MAGIC) {
-        return storage::open_ros1(path, bytes);
-    }
-    #[cfg(feature = "db3")]
-    if first.starts_with(b"SQLite format 3\0") {
-        if matches!(bytes, storage::Bytes::Memory(_)) {
-            let what = "a compressed SQLite file cannot be read in place: decompress it first with `zstd -d`";
-            return Err(Error::Unsupported { path: path.into(), what: what.into() });
-        }
-        return storage::open_db3(path, messages_compressed);
-    }
-    #[cfg(not(feature = "db3"))]
-    if first.starts_with(b"SQLite format 3\0") {
-        let what =
-            "SQLite bags are not in this build: build with the feature `db3`, or convert it with `ros2 bag convert`";
-        return Err(Error::Unsupported { path: path.into(), what: what.into() });
-    }
-    let _ = messages_compressed;
-    Err(Error::malformed(path, "it is neither MCAP, nor SQLite, nor a ROS 1 bag"))
 }
 
 /// The name of a type as ROS 2 writes it.

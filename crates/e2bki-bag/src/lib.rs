@@ -1,6 +1,6 @@
 //! Recordings of robots: MCAP files, rosbag2 folders (MCAP or SQLite, split, compressed) and ROS 1 bags, without ROS.
 //!
-//! - [`Bag::open`] finds out what a path is, reads its index and lists its topics; [`Bag::read`] gives the bytes of one
+//! - [`Bag::open`] finds out what a path is, reads its index and lists its topics, [`Bag::of_bytes`] those of bytes; [`Bag::read`] gives the bytes of one
 //!   message, borrowed from the decompressed chunk that holds it.
 //! - [`wire`] reads the fields of messages (CDR of ROS 2, the serialisation of ROS 1); [`messages`] the messages that a
 //!   mapper needs: clouds, images, calibrations, transforms, poses.
@@ -14,6 +14,7 @@
 mod bag;
 pub mod compose;
 mod error;
+mod file;
 mod folder;
 mod mcap_writer;
 pub mod messages;
@@ -22,6 +23,7 @@ pub mod schemas;
 mod storage;
 mod tf;
 mod track;
+mod unpack;
 pub mod wire;
 mod write;
 

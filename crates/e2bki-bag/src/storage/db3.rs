@@ -4,10 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, OpenFlags};
+use tempfile::NamedTempFile;
 
 use super::{Channel, Contents, Data, Found, MOST_BYTES, Place, Storage};
 use crate::error::{Error, Result};
 use crate::wire::Wire;
+
+/// Bytes of a database's header that say by which kind of journal it is written and read.
+const VERSIONS: std::ops::Range<usize> = 18..20;
 
 /// An open database.
 #[derive(Debug)]
@@ -39,10 +43,45 @@ impl Db3 {
     }
 }
 
+/// Where the bytes of a database are.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// In the file that it is called by.
+    File,
+    Memory(Vec<u8>),
+    /// In a file of our own, which is removed.
+    Temporary(NamedTempFile),
+}
+
+impl Source {
+    fn open(self, path: &Path) -> rusqlite::Result<Connection> {
+        match self {
+            Self::File => Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY),
+            Self::Memory(mut bytes) => {
+                // A journal of its own kind beside the file is what a database in memory cannot have, and refuses to be read for.
+                if let Some(versions) = bytes.get_mut(VERSIONS) {
+                    versions.fill(1);
+                }
+                let mut connection = Connection::open_in_memory()?;
+                connection.deserialize_read_exact("main", bytes.as_slice(), bytes.len(), true)?;
+                Ok(connection)
+            }
+            Self::Temporary(file) => {
+                // Nobody else writes it: no locks, and no journals beside it, which would be left there.
+                let name = file.path().as_os_str().as_encoded_bytes();
+                let name: String = name.iter().map(|byte| format!("%{byte:02x}")).collect();
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+                // Its name is given up as soon as it is open: it goes with the connection, also where this is killed.
+                Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)
+            }
+        }
+    }
+}
+
 /// Reads the tables of a file.
-pub(crate) fn open(path: &Path, zstd: bool) -> Result<Contents> {
+pub(crate) fn open(path: &Path, source: Source, zstd: bool) -> Result<Contents> {
     let bad = |what: rusqlite::Error| Error::malformed(path, format!("not a bag of rosbag2: {what}"));
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(bad)?;
+    let connection = source.open(path).map_err(bad)?;
     let (mut channels, mut ids) = (Vec::new(), Vec::new());
     let (mut notes, mut left_out, mut unknown) = (Vec::new(), Vec::new(), 0_u64);
     {

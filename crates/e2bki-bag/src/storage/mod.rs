@@ -9,9 +9,11 @@ mod ros1_bag;
 use std::ops::Deref;
 use std::sync::Arc;
 
-pub(crate) use chunks::{Bytes, Chunks, decompress_zstd};
 #[cfg(feature = "db3")]
-pub(crate) use db3::{Db3, open as open_db3};
+pub(crate) use chunks::decompress_zstd;
+pub(crate) use chunks::{Bytes, Chunks};
+#[cfg(feature = "db3")]
+pub(crate) use db3::{Db3, Source as Db3Source, open as open_db3};
 pub(crate) use mcap_file::{MAGIC as MCAP_MAGIC, open as open_mcap};
 pub(crate) use ros1_bag::{MAGIC as ROS1_MAGIC, open as open_ros1};
 
@@ -26,6 +28,9 @@ pub(crate) const MOST_FILE_BYTES: u64 = 8 << 30;
 
 /// First bytes of Zstandard frames.
 pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// First bytes of SQLite files.
+pub(crate) const DB3_MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// A topic of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
