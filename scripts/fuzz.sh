@@ -10,6 +10,7 @@
 #   FUZZ_RUNS=10000000 ends a target after so many executions in all (with FUZZ_KEEP those of earlier runs count)
 #   FUZZ_OPT=3         optimised: twice as fast, and longer to build
 #   FUZZ_ALONE=yes     a program for each target: fewer counters to look through after a run, two to five times as fast
+#   FUZZ_DB3=yes       with SQLite, a minute more to compile: without it the target db3 sees recordings refused
 #   FUZZ_JOBS=1        so many targets at a time (as many as there are cores)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -38,9 +39,13 @@ coverage+=" -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-cove
 build=$folder/build
 [ "$optimised" = 1 ] || build=$folder/build-$optimised
 export CARGO_PROFILE_TEST_OPT_LEVEL=$optimised
+# One at a time, also of several scripts: what is compiled last is what is copied.
 compile() {
-    RUSTFLAGS="$coverage" cargo build --quiet --locked --profile test --target "$host" --target-dir "$build" --package e2bki-fuzz --features engine --bin fuzz \
-        && cp "$build/$host/debug/fuzz" "$1"
+    (
+        flock 9
+        RUSTFLAGS="$coverage" cargo build --quiet --locked --profile test --target "$host" --target-dir "$build" \
+            --package e2bki-fuzz --features "engine${FUZZ_DB3:+,db3}" --bin fuzz && cp "$build/$host/debug/fuzz" "$1"
+    ) 9> "$folder/compiling"
 }
 program=$folder/fuzz-$optimised
 compile "$program"
@@ -73,8 +78,7 @@ one() {
     local runner=$program
     if [ -n "${FUZZ_ALONE:-}" ]; then
         runner=$program-$target
-        # One at a time: what is compiled last is what is copied.
-        (flock 9 && FUZZ_ONLY=$target compile "$runner") 9> "$folder/compiling" || status=$?
+        FUZZ_ONLY=$target compile "$runner" || status=$?
     fi
     # By name: the order in which a folder lists its files is that in which they were written, or none.
     find "$folder/seeds/$target" "fuzz/corpus/$target" -type f | LC_ALL=C sort | paste -sd, | tr -d '\n' > "$folder/seeds/$target.list"
