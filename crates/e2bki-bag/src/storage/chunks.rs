@@ -127,9 +127,15 @@ impl Chunks {
         Ok(Data { bytes, start, end })
     }
 
+    /// Bytes that some chunks say they have when decompressed. Anything may be said: the sum stays at the largest number.
+    pub(crate) fn announced(&self, numbers: impl Iterator<Item = usize>) -> u64 {
+        let sizes = numbers.filter_map(|number| self.chunks.get(number)).map(|chunk| chunk.size);
+        sizes.fold(0, u64::saturating_add)
+    }
+
     /// Some chunks one after the other, checked, decompressed at once on as many threads as there are cores.
     pub(crate) fn decompressed_at_once(&self, numbers: &[usize]) -> Vec<Result<Vec<u8>>> {
-        let bytes: u64 = numbers.iter().filter_map(|number| self.chunks.get(*number)).map(|chunk| chunk.size).sum();
+        let bytes = self.announced(numbers.iter().copied());
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(numbers.len());
         if threads < 2 || bytes < WORTH_A_THREAD {
             return numbers.iter().map(|number| self.decompressed(*number)).collect();
