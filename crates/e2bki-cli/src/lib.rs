@@ -164,7 +164,7 @@ fn execute(command: Command) -> u8 {
         Command::View(options) => view::run(&options),
         Command::Config(options) => config::run(&options),
         Command::Bench(options) => bench::run(&options, network::any_source),
-        Command::Experiment(options) => experiment::run(&options, network::any_source),
+        Command::Experiment(options) => experiment::run(&options, network::any_source, network::OWN),
         #[cfg(feature = "segment")]
         Command::Segment(options) => segment::run(&options),
         #[cfg(feature = "segment")]

@@ -65,3 +65,33 @@ pub(crate) fn open(path: &str, runtime: &RuntimeArguments) -> Result<Network> {
         ),
     }
 }
+
+/// Networks trained on matched drives of each set (`assets/networks/matched`), in the program itself: where it is installed there is no
+/// repository.
+#[cfg(feature = "segment")]
+pub(crate) const OWN: e2bki_lab::OwnNetworks = Some((own::bytes, own::open));
+
+/// This build has no networks.
+#[cfg(not(feature = "segment"))]
+pub(crate) const OWN: e2bki_lab::OwnNetworks = None;
+
+#[cfg(feature = "segment")]
+mod own {
+    use anyhow::Result;
+    use e2bki_lab::Network;
+    use e2bki_segment::infer::Segmenter;
+    use e2bki_segment::network::Weights;
+    use e2bki_sim::Standard;
+
+    pub(super) fn bytes(standard: Standard) -> &'static [u8] {
+        match standard {
+            Standard::RellisLike => include_bytes!("../../../assets/networks/matched/rellis-like.safetensors"),
+            Standard::OffroadLike => include_bytes!("../../../assets/networks/matched/offroad-like.safetensors"),
+            Standard::KittiLike => include_bytes!("../../../assets/networks/matched/kitti360-like.safetensors"),
+        }
+    }
+
+    pub(super) fn open(bytes: &[u8], name: &str) -> Result<Network> {
+        Ok(std::sync::Arc::new(Segmenter::from_weights(Weights::from_bytes(bytes, name)?, name)?))
+    }
+}

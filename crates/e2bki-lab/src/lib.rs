@@ -20,3 +20,10 @@ pub type Network = Arc<dyn ImageSemantics>;
 /// Reads a source of semantics as `--semantics` takes it, and opens its network where it is one. The program passes this
 /// in: which networks can be run depends on how it was built.
 pub type OpenSource = fn(&str) -> anyhow::Result<(SemanticsSource, Option<Network>)>;
+
+/// The networks that came with the program, one for each set of simulated drives, as bytes of a `.safetensors` file, and how
+/// to open one. Nothing where the program was built without networks.
+pub type OwnNetworks = Option<(fn(e2bki_sim::Standard) -> &'static [u8], OpenNetwork)>;
+
+/// Opens a network from its bytes; the name is for messages.
+pub type OpenNetwork = fn(&[u8], &str) -> anyhow::Result<Network>;

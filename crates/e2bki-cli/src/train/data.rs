@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use e2bki_data::{ClassTable, Dataset, LabelledImage, OpenOptions, SemanticsSource, Split};
 use e2bki_segment::train::{Sample, Samples, TrainOptions};
-use e2bki_sim::{Drive, Standard};
+use e2bki_sim::{Drive, Generation, Standard};
 use image::RgbImage;
 
 use crate::table;
@@ -42,6 +42,9 @@ pub(super) struct SourceArguments {
     /// Simulated places they are spread over, at most 99: few images of many places teach more than many of few
     #[arg(long, default_value_t = 96, value_name = "N")]
     places: usize,
+    /// Simulated drives: `matched` to real recordings, or the `first` ones
+    #[arg(long, value_name = "WHICH", default_value = "matched")]
+    drives: Generation,
 }
 
 /// Training and validation images.
@@ -92,6 +95,7 @@ impl SourceArguments {
             ("--fraction", self.fraction.to_string()),
             ("--images", self.images.to_string()),
             ("--places", self.places.to_string()),
+            ("--drives", self.drives.name().to_string()),
         ];
         given.chain(always).map(|(name, value)| (name.to_string(), value)).collect()
     }
@@ -100,7 +104,7 @@ impl SourceArguments {
     pub(super) fn note(&self, preset: &str, options: &TrainOptions) -> String {
         let [width, height] = options.size;
         format!(
-            "e2bki train {} --preset {preset} --size {width}x{height} --width {} --epochs {} --batch {} --learning-rate {} --fraction {} --images {} --places {}",
+            "e2bki train {} --preset {preset} --size {width}x{height} --width {} --epochs {} --batch {} --learning-rate {} --fraction {} --images {} --places {} --drives {}",
             self.dataset,
             options.width,
             options.epochs,
@@ -108,7 +112,8 @@ impl SourceArguments {
             options.learning_rate,
             self.fraction,
             self.images,
-            self.places
+            self.places,
+            self.drives.name()
         )
     }
 
@@ -117,7 +122,7 @@ impl SourceArguments {
         Samples::check_memory(self.images, size)?;
         for split in [e2bki_sim::Split::Train, e2bki_sim::Split::Validation, e2bki_sim::Split::Test] {
             let train = split == e2bki_sim::Split::Train;
-            let drives = standard.drives(split);
+            let drives = standard.drives_of(self.drives, split);
             let (places, images) = if train {
                 (self.places.min(self.images), self.images)
             } else {

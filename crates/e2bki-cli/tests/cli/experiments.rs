@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::text;
 
-/// A drive of four coarse frames.
-const TINY: [&str; 4] = ["--frames", "4", "--columns", "160"];
+/// A drive of four coarse frames, seen by the simulated network however the program was built.
+const TINY: [&str; 6] = ["--frames", "4", "--columns", "160", "--network", "0.3"];
 
 fn command(name: &str, out: &Path, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_e2bki"));
@@ -71,6 +71,35 @@ fn a_table_is_printed_drawn_and_written_with_every_method() {
             assert!(record["hz"].as_f64().unwrap() > 0.0 && record["volume_m3"].as_f64().unwrap() > 0.0);
         }
     }
+}
+
+#[test]
+fn simulated_drives_are_seen_by_the_networks_of_the_program_and_whatever_else_it_is_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let coarse = &TINY[..4];
+    let output = run("table-urban", folder.path(), coarse);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (printed, sources) = (text(&output.stdout), sources(folder.path()));
+    let looks = "network that sees the images, trained on other matched drives of this set";
+    if cfg!(feature = "segment") {
+        assert!(printed.contains(&format!("Semantics: {looks}.")) && sources == [looks], "{sources:?} {printed}");
+    } else {
+        assert!(printed.contains("this program was built without trained ones"), "{printed}");
+        assert_eq!(sources, ["simulated network, trained with 0.3 of the data"]);
+    }
+    // Asked for, it needs no word more than any source; and drives that no network of the program is of are said.
+    let asked = text(&run("table-urban", folder.path(), &TINY).stdout);
+    assert!(asked.contains("Semantics: simulated network") && !asked.contains("Seen by the"), "{asked}");
+    let first = text(&run("table-urban", folder.path(), &[coarse, &["--drives", "first"]].concat()).stdout);
+    assert!(first.contains("Seen by the simulated network, trained with 0.3 of the data:"), "{first}");
+}
+
+/// Sources of the semantics of all records of the table.
+fn sources(out: &Path) -> Vec<String> {
+    let mut sources: Vec<String> =
+        records(out, "table-urban").iter().map(|record| record["semantics"].as_str().unwrap().into()).collect();
+    sources.dedup();
+    sources
 }
 
 #[test]

@@ -67,10 +67,11 @@ pub(super) fn datasets(context: &mut Context) -> Result<Vec<Dataset>> {
     } else {
         (leaderboard::recordings(context)?, Split::Test)
     };
+    let look = context.look()?;
     for standard in leaderboard::SIMULATED {
         for nth in 0..SEEDS.max(context.options.seeds) {
-            let (look, simulation) = (&context.options.network, context.simulation());
-            all.push(Dataset::simulated_nth(standard, split, nth, look, context.frames(), &simulation)?);
+            let simulation = context.simulation();
+            all.push(Dataset::simulated_nth(standard, split, nth, &look, context.frames(), &simulation)?);
         }
     }
     Ok(all)

@@ -14,7 +14,7 @@ use super::dataset::{Dataset, Part, Simulation};
 use super::look::Look;
 use super::state::State;
 use super::{Options, folds};
-use crate::{OpenSource, report, table};
+use crate::{OpenSource, OwnNetworks, report, table};
 
 /// Frames of a simulated drive.
 const FRAMES: usize = 100;
@@ -26,6 +26,9 @@ pub(super) struct Context {
     pub(super) options: Options,
     pub(super) state: State,
     open_source: OpenSource,
+    own: OwnNetworks,
+    /// Why simulated drives are seen by another network than those of the program, where that was said.
+    said_why: bool,
     name: &'static str,
     about: String,
     records: Vec<Record>,
@@ -34,7 +37,13 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn open(options: &Options, open_source: OpenSource, name: &'static str, about: &str) -> Result<Self> {
+    pub(super) fn open(
+        options: &Options,
+        open_source: OpenSource,
+        own: OwnNetworks,
+        name: &'static str,
+        about: &str,
+    ) -> Result<Self> {
         std::fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
         let state = State::open(&options.out)?;
         let report = Report::new(&format!("e2bki experiment {name}"), about);
@@ -42,6 +51,8 @@ impl Context {
             options: options.clone(),
             state,
             open_source,
+            own,
+            said_why: false,
             name,
             about: about.into(),
             records: Vec::new(),
@@ -66,8 +77,20 @@ impl Context {
     }
 
     /// Stand-ins with every seed, also beside recordings.
-    pub(super) fn stand_ins(&self, standards: &[Standard]) -> Result<Vec<Dataset>> {
-        self.seen_by(standards, &self.options.network)
+    pub(super) fn stand_ins(&mut self, standards: &[Standard]) -> Result<Vec<Dataset>> {
+        let look = self.look()?;
+        self.seen_by(standards, &look)
+    }
+
+    /// What names the classes of simulated drives: what was asked for, else the program's own networks; says so where it is
+    /// neither.
+    pub(super) fn look(&mut self) -> Result<Look> {
+        let (look, why) = Look::chosen(self.options.network.as_ref(), self.options.drives, self.own.is_some());
+        if let Some(why) = why.filter(|_| !self.said_why) {
+            self.said_why = true;
+            self.note(&format!("Seen by the {}: {why}.", look.describe()))?;
+        }
+        Ok(look)
     }
 
     /// The same, seen by another network.
@@ -83,7 +106,7 @@ impl Context {
         let Options { columns, network, seeds, drives, .. } = &self.options;
         let given = [
             ("--columns", columns.is_some()),
-            ("--network", *network != Look::default()),
+            ("--network", network.is_some()),
             ("--seeds", *seeds != 1),
             ("--drives", *drives != Generation::default()),
         ];
@@ -95,7 +118,7 @@ impl Context {
 
     /// Refuses another network where an experiment has its own.
     pub(super) fn only_one_network(&self, why: &str) -> Result<()> {
-        match self.options.network == Look::default() {
+        match self.options.network.as_ref().is_none_or(|network| *network == Look::default()) {
             true => Ok(()),
             false => bail!("{} takes no --network: {why}", self.name),
         }
@@ -130,7 +153,7 @@ impl Context {
     /// How drives are simulated.
     pub(super) fn simulation(&self) -> Simulation<'_> {
         let Options { drives, columns, out, .. } = &self.options;
-        Simulation { drives: *drives, columns: *columns, out, open_source: self.open_source }
+        Simulation { drives: *drives, columns: *columns, out, open_source: self.open_source, own: self.own }
     }
 
     /// Some frames of a dataset folder; says what was assumed or left out.

@@ -12,8 +12,8 @@ use e2bki_sim::{Drive, Generation, Split, Standard};
 use super::cache::FrameCache;
 use super::disturb::miscalibrated;
 use super::look::{Look, Looker};
-use crate::OpenSource;
 use crate::real::{Eye, Recording};
+use crate::{OpenSource, OwnNetworks};
 
 /// Frames that kernels are learned from.
 const TRAINING_FRAMES: usize = 60;
@@ -60,6 +60,8 @@ pub(super) struct Simulation<'a> {
     /// Folder for finished frames.
     pub(super) out: &'a Path,
     pub(super) open_source: OpenSource,
+    /// Networks of the program.
+    pub(super) own: OwnNetworks,
 }
 
 /// Some of the frames of a dataset folder.
@@ -105,14 +107,18 @@ impl Dataset {
         options.columns = simulation.columns.or(options.columns);
         options.seed += 1000 * nth;
         let drive = Drive::new(options)?;
-        let looker = Looker::new(look, &drive, simulation.open_source)?;
+        let looker = Looker::new(look, standard, &drive, simulation)?;
         let name = if nth == 0 { name_of(standard).into() } else { format!("{} {}", name_of(standard), nth + 1) };
         let classes = ClassSet::new(drive.classes().iter().map(|class| (class.name, class.color)))?;
-        let identity = format!("{name} {split:?} {} {}", look.identity()?, serde_json::to_string(&options)?);
+        let identity = format!(
+            "{name} {split:?} {} {}",
+            look.identity(standard, simulation.own)?,
+            serde_json::to_string(&options)?
+        );
         let cache = FrameCache::open(simulation.out, &identity, classes.len())?;
         Ok(Self {
             group: name_of(standard).into(),
-            name: if *look == Look::default() { name } else { format!("{name}, network {look}") },
+            name: if look.goes_without_saying() { name } else { format!("{name}, network {look}") },
             semantics: look.describe(),
             identity: format!("{identity} {frames}"),
             classes,
@@ -284,7 +290,7 @@ impl Dataset {
                 // What a trained network says of the drives that it learned from is no sample of what it says elsewhere.
                 let (split, look) = match look {
                     Look::Simulated(_) => (Split::Train, Look::default()),
-                    Look::Trained(_) => (Split::Validation, look.clone()),
+                    Look::Own | Look::Trained(_) => (Split::Validation, look.clone()),
                 };
                 Ok((Self::simulated(standard, split, &look, frames, simulation)?, 1))
             }

@@ -44,7 +44,7 @@ use e2bki_eval::Table;
 use e2bki_sim::Generation;
 
 use crate::real::Eye;
-use crate::{OpenSource, table};
+use crate::{OpenSource, OwnNetworks, table};
 use context::Context;
 use registry::{EXPERIMENTS, Experiment};
 
@@ -95,10 +95,11 @@ pub struct Options {
     /// LiDAR columns per turn of simulated drives [default: the sensor's own]
     #[arg(long, value_name = "N")]
     columns: Option<usize>,
-    /// Share of the training data that the simulated network had, 0.02 to 1, or a trained network (.safetensors,
-    /// .onnx; for figure-weak-network also a folder of them)
-    #[arg(long, value_name = "FRACTION|FILE", default_value = "0.3")]
-    network: look::Look,
+    /// What names the classes of simulated drives: a trained network (.safetensors, .onnx; for figure-weak-network also a
+    /// folder of them), or a simulated one by its share of the training data, 0.02 to 1 [default: the networks of this
+    /// program, trained on each set of matched drives; 0.3 where it was built without `--features segment`]
+    #[arg(long, value_name = "FRACTION|FILE")]
+    network: Option<look::Look>,
     /// Folder for figures, tables, records and intermediate results
     #[arg(long, value_name = "DIR", default_value = "experiments-out")]
     out: PathBuf,
@@ -120,7 +121,7 @@ const MOST_FRAMES: usize = 100_000;
 const VALIDATED: [&str; 2] = ["table-classes", "table-learned"];
 
 /// Runs an experiment: prints its tables and writes its figures, tables and records to the folder `--out`.
-pub fn run(options: &Options, open_source: OpenSource) -> Result<()> {
+pub fn run(options: &Options, open_source: OpenSource, own: OwnNetworks) -> Result<()> {
     if options.name == "list" {
         return list();
     }
@@ -135,7 +136,7 @@ pub fn run(options: &Options, open_source: OpenSource) -> Result<()> {
     if options.validation && !VALIDATED.contains(&experiment.name) {
         bail!("--validation is for {}; leave it out", VALIDATED.join(" and "));
     }
-    let mut context = Context::open(options, open_source, experiment.name, experiment.about)?;
+    let mut context = Context::open(options, open_source, own, experiment.name, experiment.about)?;
     (experiment.run)(&mut context)?;
     context.finish()
 }

@@ -122,7 +122,10 @@ pub(super) fn sensitivity(context: &mut Context) -> Result<()> {
 pub(super) fn grid_search(context: &mut Context) -> Result<()> {
     let dataset = match context.options.data {
         Some(_) => context.dataset(Standard::RellisLike)?,
-        None => context.simulated(Standard::RellisLike, Split::Validation, &context.options.network)?,
+        None => {
+            let look = context.look()?;
+            context.simulated(Standard::RellisLike, Split::Validation, &look)?
+        }
     };
     let base = paper_config(dataset.stands_for, context.options.threads)?;
     let grid = grid(&base)?;

@@ -45,9 +45,10 @@ pub(super) fn sparsity(context: &mut Context) -> Result<()> {
 
 pub(super) fn weak_network(context: &mut Context) -> Result<()> {
     context.needs_simulation("needs networks trained on less and less data, which a folder does not have")?;
+    // The program has one network of each set: a row of weaker and weaker ones is simulated, or asked for.
     let networks = match &context.options.network {
-        Look::Simulated(_) => NETWORKS.map(Look::Simulated).to_vec(),
-        trained => trained.all()?,
+        Some(trained @ Look::Trained(_)) => trained.all()?,
+        _ => NETWORKS.map(Look::Simulated).to_vec(),
     };
     let mut groups = Vec::new();
     for network in &networks {
@@ -60,7 +61,7 @@ pub(super) fn weak_network(context: &mut Context) -> Result<()> {
         groups.push(records);
     }
     let ticks: Vec<String> = networks.iter().map(Look::short).collect();
-    let trained = matches!(context.options.network, Look::Trained(_));
+    let trained = matches!(context.options.network, Some(Look::Trained(_)));
     context.note(&format!(
         "offroad-like: {}{} simulated frames, every 5th mapped, seen by {} with less and less training data. The paper shows \
          this on real OffRoad data, as a plot only.",

@@ -103,6 +103,10 @@ pub(super) fn panels(dataset: &str, records: &[Record]) -> Vec<Panel> {
     let ticks = ["mIoU", "Acc", "BS ↓", "ECE ↓"].map(String::from).to_vec();
     let series = mapped.iter().map(|r| Series::at_ticks(row_name(r), [r.miou, r.acc, r.bs, r.ece])).collect();
     let bars = Panel::bars(dataset, "%", ticks, series);
+    // Means over drives have no curve: an empty diagram says nothing.
+    if mapped.iter().all(|r| r.reliability.is_empty()) {
+        return vec![bars];
+    }
     let curves = mapped.iter().map(|r| (row_name(r), r.reliability.as_slice()));
     vec![bars, Panel::reliability(&format!("{dataset}: reliability"), curves)]
 }

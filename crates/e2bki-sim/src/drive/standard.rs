@@ -53,6 +53,16 @@ pub enum Generation {
     First,
 }
 
+impl Generation {
+    /// Its name, as it is read.
+    pub fn name(self) -> &'static str {
+        match self {
+            Generation::Matched => "matched",
+            Generation::First => "first",
+        }
+    }
+}
+
 impl std::str::FromStr for Generation {
     type Err = Error;
     fn from_str(name: &str) -> Result<Generation, Error> {
