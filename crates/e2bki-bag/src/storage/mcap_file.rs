@@ -134,7 +134,8 @@ pub(crate) fn open(path: &Path, bytes: Bytes) -> Result<Contents> {
                 let chunk = chunk_at(&file, path, start, length)?;
                 waiting.push((file.chunks.len(), at));
                 file.chunks.push(chunk);
-                if waiting.len() == AT_ONCE || file.announced(waiting.iter().map(|(number, _)| *number)) > MOST_AT_ONCE {
+                if waiting.len() == AT_ONCE || file.announced(waiting.iter().map(|(number, _)| *number)) > MOST_AT_ONCE
+                {
                     walk(&file, &mut waiting, &mut index, &mut notes);
                 }
             }
