@@ -52,9 +52,16 @@ fn inside(folder: &Path) -> Vec<String> {
 #[test]
 fn every_signal_that_ends_a_run_keeps_its_map() {
     let folder = tempfile::tempdir().unwrap();
-    for (signal_name, more) in
-        [("-TERM", vec![]), ("-HUP", vec![]), ("-INT", vec![]), ("-TERM", vec!["--memory", "1GB"])]
+    let mut maps = 0;
+    for (signal_name, number, more) in
+        [("-TERM", 15, vec![]), ("-HUP", 1, vec![]), ("-INT", 2, vec![]), ("-TERM", 15, vec!["--memory", "1GB"])]
     {
+        if is_ignored(number) {
+            // A run would go on for ever, as whoever started these tests wished (`nohup`, a job in the background of a script).
+            e2bki_testdata::skip(&format!("signal {signal_name} is ignored by everything started from here"));
+            continue;
+        }
+        maps += 1;
         let out = folder.path().join(format!("map{signal_name}{}.e2bki", more.len()));
         let child = endless(&out, &more);
         wait_for(|| out.exists());
@@ -65,7 +72,14 @@ fn every_signal_that_ends_a_run_keeps_its_map() {
         assert_eq!(e2bki(&["check", name(&out)]).status.code(), Some(0));
     }
     // Nothing else is left: no lock, no part, no tiles.
-    assert_eq!(inside(folder.path()).len(), 4, "{:?}", inside(folder.path()));
+    assert_eq!(inside(folder.path()).len(), maps, "{:?}", inside(folder.path()));
+}
+
+/// Whether processes started from here ignore a signal, because this one does.
+fn is_ignored(signal: u32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 #[cfg(unix)]
