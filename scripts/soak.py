@@ -1,7 +1,8 @@
-"""Ten clients that ask a running viewer, and a watch on the mapper's memory: soak.py ADDRESS PID SECONDS.
+"""Ten clients that ask a running viewer, and a watch on the mapper's memory: soak.py ADDRESS PID SECONDS [BEFORE].
 
 Needs nothing but Python. Fails if the resident memory of the last quarter is more than 2 % above that of the second
-quarter, or the median latency of an answer more than 10 %; the first quarter is left to warm up.
+quarter, or the median latency of an answer more than 10 %; the first quarter is left to warm up. BEFORE: so many seconds of
+the same before the ones that count, for a budget that takes longer to fill: until then a map has to grow.
 """
 
 import base64
@@ -102,7 +103,7 @@ def resident_mb(pid):
 
 def main():
     address, pid, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-    begun = time.time()
+    begun = time.time() + (float(sys.argv[4]) if len(sys.argv) > 4 else 0.0)
     answers, faults, memory = [], [], []
     threads = [
         threading.Thread(target=client, args=(address, number, begun + seconds, answers, faults), daemon=True)

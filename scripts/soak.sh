@@ -7,6 +7,7 @@
 #
 # RATE: frames per second, as of a robot, instead of as many as can be. How many there are is then known before, and the map to
 # compare with is made meanwhile, by SOAK_BESIDE (nice -n 19) as it finds time. SOAK_DRIVE: other options of the drive.
+# SOAK_BEFORE: seconds of the same before the hours that count, for a budget that takes longer to fill.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,6 +17,7 @@ rate=${3:-}
 program=${E2BKI:-target/release/e2bki}
 [ -x "$program" ] || cargo build --release --bin e2bki
 seconds=$(awk -v h="$hours" 'BEGIN { printf "%d", h * 3600 }')
+before=${SOAK_BEFORE:-0}
 [ "$seconds" -ge 30 ] || { echo "error: give at least 0.01 hours"; exit 2; }
 
 work=$(mktemp -d)
@@ -27,7 +29,7 @@ read -ra drive <<< "map sim:urban --every 5 ${SOAK_DRIVE:---max-range 40}"
 pace=() frames=
 if [ -n "$rate" ]; then
   # A little less than there is time for: the viewer and its clients stay until the end.
-  frames=$(awk -v s="$seconds" -v r="$rate" 'BEGIN { printf "%d", 0.93 * s * r }')
+  frames=$(awk -v s=$((seconds + before)) -v r="$rate" 'BEGIN { printf "%d", 0.93 * s * r }')
   pace=(--rate "$rate" --frames "0..$((frames * 5))")
   ${SOAK_BESIDE:-nice -n 19} "$program" "${drive[@]}" --frames "0..$((frames * 5))" -o "$work/plain.e2bki" > /dev/null 2> "$work/plain-complained" &
   plain=$!
@@ -46,7 +48,7 @@ done
 [ -n "$address" ] || { echo "error: the viewer did not start"; exit 1; }
 
 status=0
-python3 scripts/soak.py "$address" "$mapper" "$seconds" || status=$?
+python3 scripts/soak.py "$address" "$mapper" "$seconds" "$before" || status=$?
 
 # An ordinary end: the map is saved.
 kill -TERM "$mapper"
