@@ -20,6 +20,11 @@ impl Area {
         Self { low: self.low.map(|v| v - tiles), high: self.high.map(|v| v + tiles) }
     }
 
+    /// Tiles to go to it: how much it must grow to hold one.
+    pub(crate) fn distance(&self, tile: [i32; 2]) -> i32 {
+        (0..2).fold(0, |most, i| most.max(self.low[i] - tile[i]).max(tile[i] - self.high[i]))
+    }
+
     pub(crate) fn holds(&self, tile: [i32; 2]) -> bool {
         (0..2).all(|i| (self.low[i]..=self.high[i]).contains(&tile[i]))
     }

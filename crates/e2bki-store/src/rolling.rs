@@ -3,7 +3,7 @@
 mod ask;
 mod write;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use e2bki::config::Posterior;
@@ -21,6 +21,9 @@ use write::COLUMNS;
 
 /// Share of the budget at which tiles go out: a frame's own growth must still fit.
 const FULL: f64 = 0.75;
+
+/// Share of the budget that goes out at a time, the farthest first: it is copied on its way.
+const PORTION: f64 = 0.1;
 
 /// What is derived when somebody looks belongs to a primitive's size: it is measured anew when there are so many times as many.
 const GROWN: f64 = 1.2;
@@ -210,16 +213,22 @@ impl RollingMapper {
             .filter(|entry| needed.holds(entry.tile) && !self.resident.contains(&entry.tile))
             .map(|entry| entry.rows)
             .sum();
+        let expected = |map: &Mapper, per_primitive: f64| (map.len() as f64 + coming as f64) * per_primitive;
         let limit = FULL * self.budget as f64;
-        // Keeping a ring around spares the way out and back in.
-        for ring in [2, 1, 0] {
-            let expected = (self.map.len() as f64 + coming as f64) * self.per_primitive;
-            if expected <= limit {
-                return Ok(());
+        let mut next = None;
+        while expected(&self.map, self.per_primitive) > limit {
+            let Some(kept) = next.take().or_else(|| self.without_the_farthest(needed)) else { break };
+            let before = self.map.len();
+            self.spill_outside(kept)?;
+            if self.map.len() == before {
+                // Means may lie beyond the edge of their tile: then all goes, or there is nothing that can.
+                if kept == needed {
+                    break;
+                }
+                next = Some(needed);
             }
-            self.spill_outside(needed.grown(ring))?;
         }
-        let expected = (self.map.len() as f64 + coming as f64) * self.per_primitive;
+        let expected = expected(&self.map, self.per_primitive);
         if expected <= self.budget as f64 {
             return Ok(());
         }
@@ -228,6 +237,24 @@ impl RollingMapper {
             expected / 1e6,
             self.budget as f64 / 1e6
         )))
+    }
+
+    /// The area around what is needed that leaves out a portion of the map, if anything lies outside of what is needed.
+    fn without_the_farthest(&self, needed: Area) -> Option<Area> {
+        let mut rings: BTreeMap<i32, usize> = BTreeMap::new();
+        for primitive in self.map.primitives() {
+            *rings.entry(needed.distance(tile_of(primitive.sums().origin))).or_default() += 1;
+        }
+        let portion = PORTION * self.budget as f64 / self.per_primitive;
+        let mut outside = 0;
+        for (ring, primitives) in rings.range(1..).rev() {
+            outside += primitives;
+            if outside as f64 >= portion || *ring == 1 {
+                return Some(needed.grown(ring - 1));
+            }
+        }
+        // Less than a portion, and none of it beside what is needed.
+        (outside > 0).then_some(needed)
     }
 
     fn spill_outside(&mut self, kept: Area) -> Result<()> {

@@ -48,6 +48,33 @@ fn a_small_budget_gives_the_same_map_also_when_the_robot_returns() {
 }
 
 #[test]
+fn little_goes_out_at_a_time_and_the_farthest_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = Config::default();
+    let frames: Vec<_> = (0..120).map(|i| frame(i, i as f64 * 8.0, 400)).collect();
+    let (whole, _) = map_of(&frames, &config);
+    whole.changes_since(0);
+    let budget = whole.byte_size().total() * 4 / 5;
+    let mut rolling = RollingMapper::create(classes(), config, folder.path().join("map"), budget).unwrap();
+    let (mut most, mut least, mut spills) = (0, usize::MAX, 0);
+    for frame in &frames {
+        rolling.insert(&frame.borrow()).unwrap();
+        let here = rolling.resident().len();
+        if here < most {
+            (least, spills) = (least.min(here), spills + 1);
+        }
+        most = most.max(here);
+    }
+    // What goes out is copied on its way, which is beside the budget: a tenth of it, and the rest of a ring of tiles.
+    assert!(spills > 0 && least * 4 > most * 3, "{spills}: {least} of {most}");
+    let near = frames.len() - 10;
+    assert!(frames[near..].iter().all(|frame| {
+        let [x, y, _] = frame.borrow().world_from_sensor.translation();
+        rolling.holds([x, y].map(|v| (v / f64::from(e2bki::TILE_M)).floor() as i32))
+    }));
+}
+
+#[test]
 fn a_budget_that_cannot_hold_one_frame_is_refused_and_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let frames = drive(6, 20_000);
