@@ -192,7 +192,7 @@ fn a_fold_is_tested_with_the_network_that_never_saw_it() {
     done(&[simulate.as_slice(), &["--frames", "3", "--out", &data]].concat());
     // By its number, as --sequence takes it.
     let train =
-        ["train", &data, "--without", "10", "--size", "64x32", "--width", "0.25", "--epochs", "1", "--batch", "4"];
+        ["train", &data, "--without", "10", "--size", "64x40", "--width", "0.25", "--epochs", "1", "--batch", "4"];
     let printed = done(&[train.as_slice(), &["--out", &run]].concat());
     assert!(printed.contains("11 images to learn from, 1 held back"), "{printed}");
     let other: Vec<&str> = train.iter().map(|word| if *word == "10" { "99" } else { *word }).collect();
