@@ -67,6 +67,13 @@ mod tests {
         let empty = tempfile::tempdir().unwrap();
         let text = message(open(&empty));
         assert!(text.contains("data_3d_raw") && text.contains("velodyne") && text.contains("Rellis-3D"), "{text}");
+        // Too deep in a dataset: which folder is meant.
+        let dataset = kitti();
+        let text = message(Format::detect(&dataset.path().join("sequences/00/labels")));
+        assert!(
+            text.contains("It is a part of") && text.contains("sequences/00 (semantickitti): give that folder"),
+            "{text}"
+        );
         let options = OpenOptions { format: Some(Format::Kitti360), ..OpenOptions::default() };
         assert!(message(Dataset::open(empty.path(), &options)).contains("holds no sequences"));
         let options = OpenOptions { sequence: Some("42".into()), ..OpenOptions::default() };

@@ -1,11 +1,13 @@
 //! Frames of a dataset folder with semantics and ground truth, for benchmarks and experiments.
 
+use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use e2bki::ClassSet;
 use e2bki_data::{Dataset, Format, GroundTruth, LoadedFrame, OpenOptions, OwnedSemantics, SemanticsSource, VOID};
 use e2bki_eval::{LabelledFrame, Said};
+use rustc_hash::FxHasher;
 
 use crate::OpenSource;
 
@@ -37,6 +39,7 @@ pub(crate) struct Recording {
     folder: PathBuf,
     dataset: Dataset,
     eye: Eye,
+    truth: &'static str,
     notes: Vec<String>,
 }
 
@@ -68,24 +71,22 @@ impl Recording {
             only_in_image: eye == Eye::Camera,
             ..OpenOptions::default()
         };
-        let named = |error: e2bki_data::Error| match Dataset::open(folder, &bare) {
-            Ok(_) => anyhow::anyhow!(
-                "{} cannot be mapped with --semantics {semantics}: {error}\n  name another source with --semantics, as in \
-                 `e2bki map`; `--semantics ground-truth` maps the true labels",
-                folder.display()
-            ),
-            Err(_) => error.into(),
-        };
+        if source == SemanticsSource::Nothing {
+            bail!("--semantics {semantics} leaves nothing to map; name a source, as in `e2bki map`");
+        }
+        let named = |error| explained(&error, folder, &bare, semantics, eye);
         let open = |truth, only| Dataset::open(folder, &options(truth, only)).map_err(named);
         let mut notes = Vec::new();
-        let dataset = match eye {
-            Eye::Scan => open(GroundTruth::Auto, false)?,
-            Eye::Camera if open(GroundTruth::Pixels, false)?.has_truth() => open(GroundTruth::Pixels, true)?,
+        let (dataset, truth) = match eye {
+            Eye::Scan => (open(GroundTruth::Auto, false)?, "labels of points where there are some"),
+            Eye::Camera if open(GroundTruth::Pixels, false)?.has_truth() => {
+                (open(GroundTruth::Pixels, true)?, "labels of pixels")
+            }
             Eye::Camera if open(GroundTruth::Points, false)?.has_truth() => {
                 notes.push("There are no labels of pixels: labels of points are the truth.".into());
-                open(GroundTruth::Points, true)?
+                (open(GroundTruth::Points, true)?, "labels of points")
             }
-            Eye::Camera => open(GroundTruth::Off, false)?,
+            Eye::Camera => (open(GroundTruth::Off, false)?, "no ground truth"),
         };
         notes.extend(dataset.notes().iter().map(|note| format!("{}: {note}.", folder.display())));
         let skipped = dataset.skipped();
@@ -96,7 +97,7 @@ impl Recording {
                 notes.push(format!("{} frames have no {what} and are left out.", frames.len()));
             }
         }
-        Ok(Self { folder: folder.into(), dataset, eye, notes })
+        Ok(Self { folder: folder.into(), dataset, eye, truth, notes })
     }
 
     /// Sequences of a folder, and its layout.
@@ -109,6 +110,17 @@ impl Recording {
     /// What was assumed or left out on the way.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Whose labels are the truth, in words.
+    pub(crate) fn truth(&self) -> &'static str {
+        self.truth
+    }
+
+    /// Name of the sequence, where the layout has sequences.
+    pub(crate) fn sequence(&self) -> Option<&str> {
+        let sequences = matches!(self.format(), Format::Rellis3d | Format::Kitti360 | Format::SemanticKitti);
+        sequences.then(|| self.dataset.sequence())
     }
 
     /// Layout of the folder.
@@ -124,12 +136,26 @@ impl Recording {
         self.dataset.classes()
     }
 
-    /// Numbers of points of the first and the last frame: another dataset in the same folder is noticed.
+    /// All poses, and what is known of the points of the first and the last frame: other data in the same folder, or another
+    /// network in the same file, are noticed.
     pub(crate) fn identity(&self) -> Result<String> {
-        let points = |index: usize| Ok::<usize, anyhow::Error>(self.dataset.load(index)?.points.len());
-        let sequence = self.dataset.sequence();
-        let last = self.len().saturating_sub(1);
-        Ok(format!("{sequence} {:?} {} {} {}", self.eye, self.len(), points(0)?, points(last)?))
+        let mut hash = FxHasher::default();
+        for pose in (0..self.len()).filter_map(|index| self.dataset.world_from_sensor(index)) {
+            pose.rotation().as_flattened().iter().chain(&pose.translation()).for_each(|v| hash.write_u64(v.to_bits()));
+        }
+        for index in [0, self.len().saturating_sub(1)] {
+            let frame = labelled(self.dataset.load(index)?, &self.folder)?;
+            let values = match &frame.said {
+                Said::Evidence(v) | Said::Probabilities(v) | Said::Logits(v, _) => v.as_slice(),
+                Said::Labels(labels) => {
+                    labels.iter().for_each(|label| hash.write_u32(*label));
+                    &[]
+                }
+            };
+            frame.points.as_flattened().iter().chain(values).for_each(|v| hash.write_u32(v.to_bits()));
+            frame.truth.iter().for_each(|label| hash.write_u32(*label));
+        }
+        Ok(format!("{} {:?} {} {:016x}", self.dataset.sequence(), self.eye, self.len(), hash.finish()))
     }
 
     /// A frame: the points in the camera's view, or those of the scan within 50 m.
@@ -141,6 +167,28 @@ impl Recording {
         let near = |i: usize| all.points[i].iter().map(|v| v * v).sum::<f32>() < MAX_RANGE_M * MAX_RANGE_M;
         Ok(all.filtered(self.classes().len(), near))
     }
+}
+
+/// Why a folder cannot be mapped with a source, and the way out.
+fn explained(error: &e2bki_data::Error, folder: &Path, bare: &OpenOptions, semantics: &str, eye: Eye) -> anyhow::Error {
+    let sequence = bare.sequence.iter().map(|name| format!(", sequence {name},")).collect::<String>();
+    let which = format!("{}{sequence}", folder.display());
+    let what = error.to_string();
+    // What is wrong with the folder itself has nothing to do with the source.
+    let Ok(dataset) = Dataset::open(folder, bare) else { return anyhow!(what) };
+    if eye == Eye::Camera && dataset.camera().is_err_and(|why| why.to_string() == what) {
+        return anyhow!(
+            "{which} has no camera, in whose view the paper takes points: {what}\n  put the calibration there; full scans with labels \
+             of points need none (--points scan)"
+        );
+    }
+    let what = format!("{which} cannot be mapped with --semantics {semantics}: {what}");
+    if semantics.starts_with("ground-truth") {
+        return anyhow!(what);
+    }
+    anyhow!(
+        "{what}\n  name another source with --semantics, as in `e2bki map`; `--semantics ground-truth` maps the true labels"
+    )
 }
 
 /// A frame of a dataset as evaluation takes it; points without a label have none of the classes.

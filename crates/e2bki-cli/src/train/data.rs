@@ -170,12 +170,13 @@ impl SourceArguments {
             None => first.sequences().to_vec(),
         };
         if let Some(name) = &self.without {
-            let all = sequences.len();
-            sequences.retain(|sequence| sequence != name);
-            if sequences.len() == all || sequences.is_empty() {
+            // By its name or its number, as --sequence takes it.
+            let left_out = Dataset::open(dir, &OpenOptions { sequence: Some(name.clone()), ..options.clone() })?;
+            sequences.retain(|sequence| sequence != left_out.sequence());
+            if sequences.is_empty() {
                 bail!(
-                    "--without {name} leaves out one of several sequences; there are {}",
-                    first.sequences().join(", ")
+                    "--without {name} leaves out the only sequence of {}; there is nothing left to learn from",
+                    self.dataset
                 );
             }
         }
@@ -190,10 +191,14 @@ impl SourceArguments {
             }
         }
         if data.train.is_empty() {
+            // Counted through all sequences: short ones have less than ten images.
+            let mut before = 0;
             for sequence in &sequences {
                 let options = OpenOptions { sequence: Some(sequence.clone()), ..options.clone() };
                 let dataset = Dataset::open(dir, &options)?;
-                let (held_back, learned): (Vec<usize>, Vec<usize>) = (0..dataset.len()).partition(|i| i % 10 == 9);
+                let (held_back, learned): (Vec<usize>, Vec<usize>) =
+                    (0..dataset.len()).partition(|i| (before + i) % 10 == 9);
+                before += dataset.len();
                 data.read(0, &dataset, &learned, size)?;
                 data.read(1, &dataset, &held_back, size)?;
             }

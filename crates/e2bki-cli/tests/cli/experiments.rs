@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::text;
+use crate::{e2bki, text};
 
 /// A drive of four coarse frames, seen by the simulated network however the program was built.
 const TINY: [&str; 6] = ["--frames", "4", "--columns", "160", "--network", "0.3"];
@@ -193,6 +193,9 @@ fn a_folder_without_labels_gives_dashes_and_bad_folders_are_named() {
     // The truth is never mapped unasked.
     std::fs::rename(sequence.join("predictions"), sequence.join("labels")).unwrap();
     let output = run("figure-density", &out, &["--data", sequence.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("--semantics ground-truth"), "{}", text(&output.stderr));
+    let output = e2bki(&["bench", "--only", "scan", "--data", sequence.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
     assert!(text(&output.stderr).contains("--semantics ground-truth"), "{}", text(&output.stderr));
     let output = run("figure-density", &out, &["--data", sequence.to_str().unwrap(), "--semantics", "ground-truth"]);

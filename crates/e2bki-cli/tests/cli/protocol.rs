@@ -68,6 +68,10 @@ fn rellis_3d_is_scored_in_five_folds_in_the_cameras_view() {
         (vec!["--semantics", source[1], "--sequence", "7"], "it has 00000, 00001"),
         (vec!["--semantics", source[1], "--seeds", "3"], "--seeds is for simulated drives"),
         (vec!["--semantics", source[1], "--points", "all"], "known: camera, scan"),
+        (vec!["--semantics", "none"], "leaves nothing to map"),
+        (vec!["--semantics", "run-{sequnce}/network.safetensors"], "{sequnce} stands for nothing"),
+        // The sequence that has none is named.
+        (vec!["--semantics", "labels:net-{sequence}"], "net-00000"),
     ] {
         let output = experiment("table-offroad", &data, &out, &more);
         assert_eq!(output.status.code(), Some(2), "{more:?}");
@@ -76,6 +80,17 @@ fn rellis_3d_is_scored_in_five_folds_in_the_cameras_view() {
     // A figure of one drive says which to choose from.
     let output = experiment("figure-maps", &data, &out, &source);
     assert!(text(&output.stderr).contains("choose one with --sequence"), "{}", text(&output.stderr));
+
+    // Without its calibration it is the camera that is missing, not the semantics.
+    let lost = data.join("Rellis_3D_cam2lidar_20210224/Rellis_3D/00002/transforms.yaml");
+    std::fs::remove_file(&lost).unwrap();
+    let output = experiment("table-offroad", &data, &folder.path().join("lost"), &source);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    for words in ["sequence 00002, has no camera", "transforms.yaml not found", "--points scan"] {
+        assert!(message.contains(words), "{words} is missing in\n{message}");
+    }
+    assert!(!message.contains("--semantics"), "{message}");
 }
 
 #[test]
@@ -97,6 +112,32 @@ fn kitti_360_is_scored_on_sequence_10_with_labels_of_pixels() {
     let output = experiment("table-full", &data, &out, &["--semantics", "ground-truth-3d", "--sequence", "7"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("labels of points are the truth"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn other_predictions_in_the_same_folder_are_other_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, out) = (folder.path().join("drive"), folder.path().join("out"));
+    crate::small_drive(&data, 4, 40);
+    let predictions = data.join("predictions");
+    std::fs::create_dir(&predictions).unwrap();
+    let frames: Vec<String> = (0..4).map(|frame| format!("{frame:06}.label")).collect();
+    for name in &frames {
+        std::fs::copy(data.join("labels").join(name), predictions.join(name)).unwrap();
+    }
+    let of_network = || {
+        let output = experiment("table-full", &data, &out, &[]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        records(&out, "table-full").iter().find(|r| r["method"] == "network, no map").unwrap()["acc"].as_f64().unwrap()
+    };
+    let right = of_network();
+    assert!(right > 99.0, "{right}");
+    assert_eq!(of_network(), right);
+    // Another network wrote its labels over these: as many of them, and all of the first class.
+    for name in &frames {
+        std::fs::write(predictions.join(name), vec![0; 4 * 40 * 40]).unwrap();
+    }
+    assert!(of_network() < right);
 }
 
 #[test]

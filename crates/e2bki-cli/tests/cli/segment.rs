@@ -182,3 +182,28 @@ fn networks_that_do_not_fit_are_refused() {
     refused(&["segment", network.to_str().unwrap(), broken.to_str().unwrap(), "-o", out], &["broken.png"]);
     refused(&["segment", "no-such.safetensors", broken.to_str().unwrap(), "-o", out], &["no-such.safetensors"]);
 }
+
+#[test]
+fn a_fold_is_tested_with_the_network_that_never_saw_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let (data, run, out) = (path("kitti"), path("run-2013_05_28_drive_0010_sync"), path("out"));
+    let simulate = ["simulate", "--standard", "kitti360-like", "--drives", "matched", "--format", "kitti360"];
+    done(&[simulate.as_slice(), &["--frames", "3", "--out", &data]].concat());
+    // By its number, as --sequence takes it.
+    let train =
+        ["train", &data, "--without", "10", "--size", "64x40", "--width", "0.25", "--epochs", "1", "--batch", "4"];
+    let printed = done(&[train.as_slice(), &["--out", &run]].concat());
+    assert!(printed.contains("11 images to learn from, 1 held back"), "{printed}");
+    let other: Vec<&str> = train.iter().map(|word| if *word == "10" { "99" } else { *word }).collect();
+    refused(
+        &[other.as_slice(), &["--out", &out]].concat(),
+        &["has no sequence `99`; it has 2013_05_28_drive_0000_sync"],
+    );
+    let source = format!("{}/network.safetensors", path("run-{sequence}"));
+    let printed = done(&["experiment", "table-urban", "--data", &data, "--semantics", &source, "--out", &out]);
+    assert!(
+        printed.contains("Semantics:") && printed.contains("run-2013_05_28_drive_0010_sync/network.safetensors"),
+        "{printed}"
+    );
+}

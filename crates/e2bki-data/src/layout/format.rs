@@ -32,6 +32,11 @@ const NAMES: [(&str, Format); 6] = [
     ("bag", Format::Bag),
 ];
 
+/// Folder of a sequence of RELLIS-3D.
+const RELLIS_SCANS: &str = "os1_cloud_node_kitti_bin";
+/// How far below its dataset a folder may lie to be told of it.
+const DEEPEST_PART: usize = 4;
+
 impl Format {
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -47,33 +52,48 @@ impl Format {
         if !dir.is_dir() {
             return Ok(Self::Bag);
         }
+        Self::of(dir).ok_or_else(|| {
+            Error::Missing(format!(
+                "{} is not laid out as any known dataset. Looked for: Rellis-3D/ or {RELLIS_SCANS}/ (rellis3d); data_3d_raw/ \
+                 (kitti360); sequences/ or velodyne/ (semantickitti); lidar/poses.json (pandaset); frames/ or e2bki.toml (folder); \
+                 metadata.yaml, .mcap, .db3 or .bag files (a recording). {}",
+                dir.display(),
+                Self::whole_around(dir).unwrap_or_else(|| "Where it is one of these, --format of `map`, `inspect` and `train` says so".into())
+            ))
+        })
+    }
+
+    /// Layout of a folder.
+    fn of(dir: &Path) -> Option<Self> {
         let has = |parts: &[&str]| parts.iter().any(|part| dir.join(part).exists());
         let inner = |part: &str| -> bool {
             crate::files::list(dir).unwrap_or_default().iter().take(1000).any(|p| p.join(part).is_dir())
         };
-        let scans = "os1_cloud_node_kitti_bin";
-        Ok(if has(&["e2bki.toml"]) {
-            Self::Folder
-        } else if has(&["Rellis-3D", scans]) || inner(scans) {
-            Self::Rellis3d
+        if has(&["e2bki.toml"]) {
+            Some(Self::Folder)
+        } else if has(&["Rellis-3D", RELLIS_SCANS]) || inner(RELLIS_SCANS) {
+            Some(Self::Rellis3d)
         } else if has(&["data_3d_raw"]) {
-            Self::Kitti360
+            Some(Self::Kitti360)
         } else if has(&["sequences", "dataset/sequences", "velodyne"]) || inner("velodyne") {
-            Self::SemanticKitti
+            Some(Self::SemanticKitti)
         } else if has(&["lidar/poses.json"]) {
-            Self::PandaSet
+            Some(Self::PandaSet)
         } else if has(&["frames"]) {
-            Self::Folder
-        } else if e2bki_bag::Kind::detect(dir).is_some() {
-            Self::Bag
+            Some(Self::Folder)
         } else {
-            return Err(Error::Missing(format!(
-                "{} is not laid out as any known dataset. Looked for: Rellis-3D/ or {scans}/ (rellis3d); data_3d_raw/ \
-                 (kitti360); sequences/ or velodyne/ (semantickitti); lidar/poses.json (pandaset); frames/ or e2bki.toml (folder); \
-                 metadata.yaml, .mcap, .db3 or .bag files (a recording). \
-                 Give --format if it is one of these",
-                dir.display()
-            )));
+            e2bki_bag::Kind::detect(dir).map(|_| Self::Bag)
+        }
+    }
+
+    /// Says which dataset a folder is a part of, where that can be seen.
+    fn whole_around(dir: &Path) -> Option<String> {
+        let here = dir.canonicalize().ok()?;
+        here.ancestors().skip(1).take(DEEPEST_PART).find_map(|above| match Self::of(above)? {
+            format @ (Self::Rellis3d | Self::Kitti360 | Self::SemanticKitti) => {
+                Some(format!("It is a part of {} ({}): give that folder", above.display(), format.name()))
+            }
+            _ => None,
         })
     }
 }

@@ -143,7 +143,7 @@ impl Dataset {
         let name = match name {
             Some(name) => name.clone(),
             None => {
-                let which = part.sequence.clone().unwrap_or_else(short);
+                let which = recording.sequence().map_or_else(short, String::from);
                 format!("{} {which}{}", title(recording.format()), if *held_out { ", held out" } else { "" })
             }
         };
@@ -174,6 +174,14 @@ impl Dataset {
     /// Whether it is a stand-in.
     pub(super) fn is_simulated(&self) -> bool {
         matches!(self.source, Source::Simulated { .. })
+    }
+
+    /// Whose labels are the truth, in words.
+    pub(super) fn truth(&self) -> &'static str {
+        match &self.source {
+            Source::Simulated { .. } => "labels of points",
+            Source::Folder { recording, .. } => recording.truth(),
+        }
     }
 
     /// What was assumed or left out when it was opened.

@@ -12,6 +12,8 @@ use crate::real::{Eye, PREDICTIONS, Recording};
 /// Sequence of KITTI-360 that the paper tests on, and those it trains on.
 const KITTI_TEST: u64 = 10;
 const KITTI_TRAINING: [u64; 6] = [0, 2, 3, 4, 5, 6];
+/// Stands for the sequence that is tested.
+const SEQUENCE: &str = "{sequence}";
 
 /// The parts of a folder that are compared: every sequence of RELLIS-3D, held out in turn; sequence 10 of KITTI-360; the
 /// sequence that was asked for; else the one that the folder is.
@@ -20,17 +22,29 @@ pub(super) fn parts(folder: &Path, options: &Options) -> Result<Vec<Part>> {
     let chosen = chosen(format, &all, options.sequence.as_deref(), folder)?;
     let eye = options.points.unwrap_or_else(|| Eye::usual(format));
     let source = options.semantics.as_deref().unwrap_or(PREDICTIONS);
+    check_template(source)?;
+    // A layout's only sequence has a name too, and so has the one that is taken where none was asked for.
+    let first = all.first().map_or("", String::as_str);
     let part = |sequence: &Option<String>| Part {
         name: None,
         folder: folder.into(),
         sequence: sequence.clone(),
         learn_from: learn_from(format, &all, sequence.as_deref()),
         eye,
-        semantics: source.replace("{sequence}", sequence.as_deref().unwrap_or_default()),
+        semantics: source.replace(SEQUENCE, sequence.as_deref().unwrap_or(first)),
         frames: 0..options.frames.unwrap_or(usize::MAX),
         held_out: options.held_out,
     };
     Ok(chosen.iter().map(part).collect())
+}
+
+/// Refuses other words in braces, so that a slip of the pen is not looked for as a file.
+fn check_template(source: &str) -> Result<()> {
+    let rest = source.replace(SEQUENCE, "");
+    match rest.split_once('{').and_then(|(_, rest)| rest.split_once('}')) {
+        Some((word, _)) => bail!("--semantics {source}: {{{word}}} stands for nothing; {SEQUENCE} is what is known"),
+        None => Ok(()),
+    }
 }
 
 /// The sequences to compare on; nothing where the layout has none.
@@ -106,5 +120,14 @@ mod tests {
         // A folder of one sequence is that one.
         assert_eq!(chosen(Format::Kitti360, &all[..1], None, Path::new("x")).unwrap(), [None]);
         assert_eq!(chosen(Format::SemanticKitti, &all, None, Path::new("x")).unwrap(), [None]);
+    }
+
+    #[test]
+    fn only_the_sequence_stands_for_something() {
+        for source in ["labels:net-{sequence}", "run-{sequence}/network.safetensors", "labels:a}b{"] {
+            check_template(source).unwrap();
+        }
+        let message = check_template("run-{sequnce}/network.safetensors").unwrap_err().to_string();
+        assert!(message.contains("{sequnce} stands for nothing; {sequence} is"), "{message}");
     }
 }

@@ -110,14 +110,3 @@ pub(super) fn panels(dataset: &str, records: &[Record]) -> Vec<Panel> {
     let curves = mapped.iter().map(|r| (row_name(r), r.reliability.as_slice()));
     vec![bars, Panel::reliability(&format!("{dataset}: reliability"), curves)]
 }
-
-/// Values of a score over ticks, one line per name. `find` gives the record of a name at a tick.
-pub(super) fn lines<'a>(
-    names: &[String],
-    ticks: usize,
-    find: impl Fn(&str, usize) -> Option<&'a Record>,
-    value: impl Fn(&Record) -> Option<f64>,
-) -> Vec<Series> {
-    let line = |name: &String| Series::at_ticks(name, (0..ticks).map(|t| find(name, t).and_then(&value)));
-    names.iter().map(line).collect()
-}

@@ -9,6 +9,7 @@ use e2bki_sim::Standard;
 
 use super::context::Context;
 use super::dataset::Dataset;
+use super::means::{self, Mean};
 use super::method::{Method, OURS, OURS_PAPER, paper_config};
 use super::paper;
 use super::state::key;
@@ -60,8 +61,7 @@ pub(super) fn table(context: &mut Context) -> Result<()> {
 
 pub(super) fn resolution(context: &mut Context) -> Result<()> {
     let sides: &[f64] = if context.options.full { &[0.4, 0.2, 0.1, 0.05, 0.02, 0.01] } else { &[0.4, 0.2, 0.1, 0.05] };
-    let dataset = context.dataset(Standard::RellisLike)?;
-    let frames = mapped_frames(&dataset)?;
+    let datasets = context.datasets(&[Standard::RellisLike])?;
     let vary = |config: Config, side: f64| {
         config.with(|c| {
             c.views.resolution = side;
@@ -69,21 +69,16 @@ pub(super) fn resolution(context: &mut Context) -> Result<()> {
         })
     };
     let ticks = sides.iter().map(|side| format!("{side} m")).collect();
-    let of = |context: &Context, side: f64| -> Result<Vec<Method>> {
-        let printed = paper_config(dataset.stands_for, context.options.threads)?;
-        Ok(vec![
-            Method::baseline(Baseline::SBki, vary(context.their_config()?, side), 1),
-            Method::ours(OURS_PAPER, vary(printed, side), 1),
-            Method::ours(OURS, vary(context.config(), side), 1),
-        ])
-    };
-    let mut groups = Vec::new();
-    for side in sides {
-        let mut group = Vec::new();
-        for method in of(context, *side)? {
-            group.push(time(context, &dataset, &frames, &method.with("resolution", side))?);
+    let mut groups = vec![Vec::new(); sides.len()];
+    for dataset in &datasets {
+        let frames = mapped_frames(dataset)?;
+        say(context, dataset, &frames)?;
+        for (side, group) in sides.iter().zip(&mut groups) {
+            let methods = compared(context, dataset, |config| vary(config, *side))?;
+            for method in methods {
+                group.push(time(context, dataset, &frames, &method.with("resolution", side))?);
+            }
         }
-        groups.push(group);
     }
     context.note("Kernel length ℓ = side of a voxel, as in the paper.")?;
     show(context, "Time by voxel size", "side of a voxel", ticks, &groups)
@@ -91,57 +86,78 @@ pub(super) fn resolution(context: &mut Context) -> Result<()> {
 
 pub(super) fn density(context: &mut Context) -> Result<()> {
     let shares: &[f64] = &[0.1, 0.25, 0.5, 0.75, 1.0];
-    let dataset = context.dataset(Standard::KittiLike)?;
-    let frames = mapped_frames(&dataset)?;
+    let datasets = context.datasets(&[Standard::KittiLike])?;
     let ticks = shares.iter().map(|share| format!("{:.0} %", 100.0 * share)).collect();
-    let mut groups = Vec::new();
-    for share in shares {
-        // Every so many points one, evenly over the scan.
-        let keep = |i: usize| ((i + 1) as f64 * share).floor() > (i as f64 * share).floor();
-        let thinned: Vec<LabelledFrame> =
-            frames.iter().map(|frame| frame.filtered(dataset.classes.len(), keep)).collect();
-        let printed = paper_config(dataset.stands_for, context.options.threads)?;
-        let mut group = Vec::new();
-        for method in [
-            Method::baseline(Baseline::SBki, context.their_config()?, 1),
-            Method::ours(OURS_PAPER, printed, 1),
-            Method::ours(OURS, context.config(), 1),
-        ] {
-            group.push(time(context, &dataset, &thinned, &method.with("density", share))?);
+    let mut groups = vec![Vec::new(); shares.len()];
+    for dataset in &datasets {
+        let frames = mapped_frames(dataset)?;
+        say(context, dataset, &frames)?;
+        for (share, group) in shares.iter().zip(&mut groups) {
+            // Every so many points one, evenly over the scan.
+            let keep = |i: usize| ((i + 1) as f64 * share).floor() > (i as f64 * share).floor();
+            let thinned: Vec<LabelledFrame> =
+                frames.iter().map(|frame| frame.filtered(dataset.classes.len(), keep)).collect();
+            for method in compared(context, dataset, |config| config)? {
+                group.push(time(context, dataset, &thinned, &method.with("density", share))?);
+            }
         }
-        groups.push(group);
     }
     show(context, "Time by density of the input", "points used", ticks, &groups)
 }
 
-/// Total time by method, and E2-BKI's by stage.
+/// S-BKI and ours, with something changed in the settings of each.
+fn compared(context: &Context, dataset: &Dataset, vary: impl Fn(Config) -> Config) -> Result<[Method; 3]> {
+    let printed = paper_config(dataset.stands_for, context.options.threads)?;
+    Ok([
+        Method::baseline(Baseline::SBki, vary(context.their_config()?), 1),
+        Method::ours(OURS_PAPER, vary(printed), 1),
+        Method::ours(OURS, vary(context.config()), 1),
+    ])
+}
+
+/// Says what is timed.
+fn say(context: &mut Context, dataset: &Dataset, frames: &[LabelledFrame]) -> Result<()> {
+    let points = frames.iter().map(|frame| frame.points.len()).sum::<usize>() / frames.len().max(1);
+    context.note(&format!(
+        "{}: {} frames of about {points} points, the middle of {RUNS} runs after one that is not counted. Semantics: {}.",
+        dataset.name,
+        frames.len(),
+        dataset.semantics
+    ))
+}
+
+/// Total time by method, and E2-BKI's by stage; means over drives.
 fn show(context: &mut Context, title: &str, axis: &str, ticks: Vec<String>, groups: &[Vec<Record>]) -> Result<()> {
-    let names: Vec<String> = groups.first().into_iter().flatten().map(|record| record.method.clone()).collect();
-    let find = |name: &str, tick: usize| groups.get(tick)?.iter().find(|record| record.method == name);
-    let ms = |record: &Record| record.hz.map(|hz| 1e3 / hz);
-    let mut rows = Table::new(["ms a frame".to_string()].into_iter().chain(ticks.iter().cloned()));
-    for name in &names {
-        let row = (0..ticks.len()).map(|tick| decimals(find(name, tick).and_then(ms), 1));
-        rows.row([name.clone()].into_iter().chain(row));
+    let mut names: Vec<&str> = Vec::new();
+    for record in groups.iter().flatten() {
+        if !names.contains(&record.method.as_str()) {
+            names.push(&record.method);
+        }
     }
-    let build = |record: &Record| {
+    type Value = fn(&Record) -> Option<f64>;
+    let means = |name: &str, value: Value| -> Vec<Option<Mean>> {
+        let of = |group: &Vec<Record>| Mean::of(group.iter().filter(|record| record.method == name).map(value));
+        groups.iter().map(of).collect()
+    };
+    let ms: Value = |record| record.hz.map(|hz| 1e3 / hz);
+    let build: Value = |record| {
         let stages = &record.stage_ms;
         (!stages.is_empty()).then(|| stages.iter().filter(|(name, _)| *name != "view").map(|(_, ms)| ms).sum::<f64>())
     };
-    let view = |record: &Record| record.stage_ms.get("view").copied();
-    type Value = fn(&Record) -> Option<f64>;
-    let parts: [(&str, Value); 2] = [("primitives", build), ("voxels", view)];
-    let mut series = Vec::new();
-    for (part, value) in parts {
-        let values: Vec<Option<f64>> = (0..ticks.len()).map(|tick| find(OURS, tick).and_then(value)).collect();
-        rows.row([format!("{OURS}: {part}")].into_iter().chain(values.iter().map(|v| decimals(*v, 1))));
-        series.push(Series::at_ticks(format!("{OURS}: {part}"), values));
-    }
+    let view: Value = |record| record.stage_ms.get("view").copied();
+    let mut rows = Table::new(["ms a frame".to_string()].into_iter().chain(ticks.iter().cloned()));
+    let mut line = |name: String, means: Vec<Option<Mean>>| {
+        rows.row([name.clone()].into_iter().chain(means.iter().map(|mean| means::shown(*mean))));
+        Series::at_ticks(name, means.iter().map(|mean| mean.map(|mean| mean.mean)))
+    };
+    let totals = names.iter().map(|name| line(name.to_string(), means(name, ms))).collect();
+    let parts = [("primitives", build), ("voxels", view)]
+        .map(|(part, value)| line(format!("{OURS}: {part}"), means(OURS, value)))
+        .to_vec();
     context.table(&rows)?;
-    let totals = super::show::lines(&names, ticks.len(), find, ms);
     let panels = vec![
         Panel::lines("all", axis, "ms a frame", ticks.clone(), totals).with_log_y(),
-        Panel::lines("E2-BKI by part", axis, "ms a frame", ticks, series).with_log_y(),
+        Panel::lines("E2-BKI by part", axis, "ms a frame", ticks, parts).with_log_y(),
     ];
     context.figure(&Figure::new(title, 2, panels))
 }

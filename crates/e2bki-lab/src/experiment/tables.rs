@@ -122,14 +122,16 @@ impl Context {
             ),
             Some(_) => {
                 let learned = match dataset.learns_from() {
-                    [] => "the frames that are mapped, which are among those asked about".into(),
+                    [] => "the frames that are mapped, as far as they have labels; they are among those asked about"
+                        .into(),
                     others => format!("the sequences {}", others.join(", ")),
                 };
                 format!(
-                    "{}: {} frames by the paper's protocol: points in the camera's view, labels of pixels, every {every}th frame \
+                    "{}: {} frames by the paper's protocol: points in the camera's view, {}, every {every}th frame \
                      mapped{}. Semantics: {}. ConvBKI learned from {learned}.",
                     dataset.name,
                     dataset.frames,
+                    dataset.truth(),
                     if dataset.held_out { ", the points of the others asked about" } else { ", all asked about" },
                     dataset.semantics
                 )
