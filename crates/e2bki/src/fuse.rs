@@ -12,6 +12,9 @@ use crate::primitive::{
     AT_ONCE, Sums, block_of, log_evidence_of, log_evidence_of_odds, quanta_of, rounded_evidence, witnesses_per_point,
 };
 
+/// Logarithms taken together.
+const LANES: usize = 4;
+
 /// Primitives of a frame, one per cluster, with their opinions.
 pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_sensor: &Pose, config: &Config) -> Batch {
     let classes = points.classes;
@@ -32,14 +35,11 @@ pub(crate) fn fuse(points: &EvidentialPoints, clusters: &Clusters, world_from_se
             for members in members.chunks(AT_ONCE) {
                 sums.add_points(members.iter().map(|i| (world(*i), f64::from(points.range[*i as usize]))));
                 scratch.clear();
-                scratch.resize(classes, 0.0);
+                scratch.resize(classes.next_multiple_of(LANES), 0.0);
                 if points.share_rows() {
                     add_shared_rows(points, members, scratch);
                 } else {
-                    for i in members {
-                        let row = scratch.iter_mut().zip(points.odds(*i as usize));
-                        row.for_each(|(sum, odds)| *sum += log_evidence_of_odds(*odds));
-                    }
+                    pulp::Arch::new().dispatch(OwnRows { points, members, log_evidence: &mut *scratch });
                 }
                 let row = log_evidence.iter_mut().zip(&*scratch);
                 row.for_each(|(sum, value)| *sum = sum.saturating_add(quanta_of(*value)));
@@ -75,6 +75,41 @@ fn order_of(points: &EvidentialPoints, clusters: &Clusters, world_from_sensor: &
     let mut order: Vec<(u64, u32)> = all.into_par_iter().with_min_len(1024).map(place).collect();
     order.par_sort_unstable();
     order.into_iter().map(|(_, cluster)| cluster).collect()
+}
+
+/// Adds the log-evidence of points that have rows of odds of their own.
+struct OwnRows<'a> {
+    points: &'a EvidentialPoints,
+    members: &'a [u32],
+    /// Sums of the classes, and room for as many more as make the number of them a multiple of [`LANES`].
+    log_evidence: &'a mut [f64],
+}
+
+impl pulp::WithSimd for OwnRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let Self { points, members, log_evidence } = self;
+        for i in members {
+            let first = *i as usize * points.classes;
+            // Into the row behind, if there is one: nobody looks at what that adds, and no class is left over.
+            if let Some(odds) = points.odds.get(first..first + log_evidence.len()) {
+                let lanes = log_evidence.as_chunks_mut::<LANES>().0.iter_mut().zip(odds.as_chunks::<LANES>().0);
+                for (sums, odds) in lanes {
+                    // All loads before the store, which could overlap for all that the compiler knows.
+                    let (mut sum, odds) = (*sums, *odds);
+                    for lane in 0..LANES {
+                        sum[lane] += log_evidence_of_odds(odds[lane]);
+                    }
+                    *sums = sum;
+                }
+            } else {
+                let row = log_evidence.iter_mut().zip(points.odds(*i as usize));
+                row.for_each(|(sum, odds)| *sum += log_evidence_of_odds(*odds));
+            }
+        }
+    }
 }
 
 /// Adds the log-evidence of points of which many share a row of odds: one logarithm per run of equal rows and class.

@@ -40,7 +40,8 @@ pub(crate) fn check_input(frame: &Frame<'_>, classes: usize, config: &Config) ->
         .collect();
     let mut report = FrameReport { received: count, ..FrameReport::default() };
     let mut points = EvidentialPoints { classes, ..EvidentialPoints::default() };
-    points.position.reserve(count);
+    points
+        .reserve(chunks.iter().map(|(chunk, ..)| chunk.len()).sum(), !matches!(frame.semantics, Semantics::Labels(_)));
     for (chunk, dropped, repaired) in chunks {
         points.position.extend_from_slice(&chunk.position);
         points.odds.extend_from_slice(&chunk.odds);
@@ -62,6 +63,7 @@ fn convert(
     config: &Config,
 ) -> (EvidentialPoints, Dropped, usize) {
     let mut points = EvidentialPoints { classes, ..EvidentialPoints::default() };
+    points.reserve(range.len(), !matches!(frame.semantics, Semantics::Labels(_)));
     let mut dropped = Dropped::default();
     let mut repaired = 0;
     let mut odds = vec![0.0; classes];

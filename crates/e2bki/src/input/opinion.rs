@@ -27,18 +27,19 @@ pub(super) enum Verdict {
 /// Odds from class evidence, with `offset` subtracted first (1 for Dirichlet parameters).
 pub(super) fn from_evidence(row: &[f32], offset: f32, odds: &mut [f32]) -> Verdict {
     let per_class = 1.0 / row.len() as f32;
-    let mut repaired = false;
-    let mut any = false;
-    for (odds, value) in odds.iter_mut().zip(row) {
-        if !value.is_finite() {
-            return Verdict::NonFinite;
-        }
-        let evidence = value - offset;
-        repaired |= evidence < -TOLERANCE;
-        *odds = (evidence.max(0.0) * per_class).min(MAX_ODDS);
-        any |= *odds > 0.0;
+    // Without branches or what minds NaN, so that loops become vector instructions.
+    if !row.iter().fold(true, |finite, value| finite & value.is_finite()) {
+        return Verdict::NonFinite;
     }
-    judge(any, repaired)
+    let (mut least, mut most): (f32, f32) = (0.0, 0.0);
+    for (odds, value) in odds.iter_mut().zip(row) {
+        let evidence = value - offset;
+        let scaled = if evidence > 0.0 { evidence * per_class } else { 0.0 };
+        *odds = if scaled < MAX_ODDS { scaled } else { MAX_ODDS };
+        least = if evidence < least { evidence } else { least };
+        most = if *odds > most { *odds } else { most };
+    }
+    judge(most > 0.0, least < -TOLERANCE)
 }
 
 /// Odds from logits of an evidential network: e = exp(clamp(x, −10, 10)).

@@ -25,6 +25,14 @@ impl EvidentialPoints {
         self.position.len()
     }
 
+    /// Makes room for so many points, with or without odds of their own.
+    pub(super) fn reserve(&mut self, points: usize, with_odds: bool) {
+        self.position.reserve_exact(points);
+        self.label.reserve_exact(points);
+        self.range.reserve_exact(points);
+        self.odds.reserve_exact(if with_odds { points * self.classes } else { 0 });
+    }
+
     /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.position.is_empty()

@@ -37,6 +37,21 @@ pub(crate) struct Block {
 }
 
 impl Block {
+    /// Whether a primitive of a label may be here.
+    pub(crate) fn has_label(&self, label: u16) -> bool {
+        self.labels & 1 << (label % 64) != 0
+    }
+
+    /// Whether a primitive of any other label, of so many, may be here.
+    pub(crate) fn has_other_label(&self, label: u16, classes: usize) -> bool {
+        classes > 64 || self.labels != 1 << (label % 64)
+    }
+
+    /// Whether a record of this stamp may be here, which must be the latest one.
+    pub(super) fn may_have(&self, stamp: u32) -> bool {
+        self.stamp == stamp
+    }
+
     /// Puts a record in place; true if it is the first of its stamp here.
     fn note(&mut self, near: &Near) -> bool {
         self.labels |= 1 << (near.label % 64);
@@ -233,17 +248,8 @@ impl Blocks {
         Stale { touched, boxes, supports: std::mem::take(&mut self.stale_large), reshaped: Vec::new() }
     }
 
-    /// Calls `visit(offset, near)` for every primitive with its mean in the blocks that a ball overlaps; `offset` is
-    /// the vector from the centre to the mean.
-    pub(crate) fn around(&self, center: [f64; 3], radius: f64, mut visit: impl FnMut([f32; 3], &Near)) {
-        let each = |offset: [f32; 3], near: &Near| {
-            visit(offset, near);
-            false
-        };
-        self.any_around(center, radius, each, |_| false);
-    }
-
-    /// As [`Self::around`], until `visit` returns true, without the blocks that `skip` names; returns whether it did.
+    /// Calls `visit(offset, near)` for every primitive with its mean in the blocks that a ball overlaps, but for those that
+    /// `skip` names, until it returns true; returns whether it did. `offset` is the vector from the centre to the mean.
     pub(crate) fn any_around(
         &self,
         center: [f64; 3],

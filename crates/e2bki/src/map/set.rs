@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::aabb::{Stale, StaleOfOne, Support};
 use super::added::Additions;
-use super::blocks::{Blocks, Near};
+use super::blocks::{Block, Blocks, Near};
 use super::chunk::Head;
 use super::large::{Large, is_small, longest};
 use super::recipe::Recipe;
@@ -146,6 +146,11 @@ impl PrimitiveSet {
     /// Whether a primitive was made or changed since [`Self::begin`].
     pub(crate) fn is_fresh(&self, near: &Near) -> bool {
         near.stamp == self.stamp
+    }
+
+    /// Whether a block may hold such a one.
+    pub(crate) fn may_have_fresh(&self, block: &Block) -> bool {
+        block.may_have(self.stamp)
     }
 
     /// Blocks that may hold a primitive within `radius` of a fresh one, sorted.

@@ -29,24 +29,26 @@ pub(super) fn merge(
     let mut partners = Vec::new();
     for member in members {
         let relevant = member.has_partner || stirred.contains(&member.slot);
-        if !relevant || !set.core(member.slot).alive {
+        if !relevant || !set.head(member.slot).alive() {
             continue;
         }
+        let (mean, label) = (set.sums(member.slot).mean(), set.head(member.slot).label);
         let seen_contradicted = member.contradicted && drift.most <= MARGIN * config.refinement.merge_radius;
-        if seen_contradicted && !unsettled.contains(&BlockKey(block_of(set.core(member.slot).mean))) {
+        if seen_contradicted && !unsettled.contains(&BlockKey(block_of(mean))) {
             continue;
         }
-        partners_of(set, member.slot, config.refinement.merge_radius, &mut partners);
-        if partners.is_empty() || contradicted(set, member.slot, config.refinement.consistency_radius) {
+        partners_of(set, (member.slot, mean, label), config.refinement.merge_radius, &mut partners);
+        if partners.is_empty() || contradicted(set, mean, label, config.refinement.consistency_radius) {
             continue;
         }
         let before: Vec<(u32, [f64; 3])> =
-            partners.iter().chain([&member.slot]).map(|slot| (*slot, set.core(*slot).mean)).collect();
+            partners.iter().chain([&member.slot]).map(|slot| (*slot, set.sums(*slot).mean())).collect();
         let receiver = absorb(set, member.slot, &mut partners);
-        drift.note(&before, receiver, set.core(receiver).mean);
+        let mean = set.sums(receiver).mean();
+        drift.note(&before, receiver, mean);
         outcome.merged += partners.len();
         outcome.changed.push(receiver);
-        partners_of(set, receiver, config.refinement.merge_radius, &mut partners);
+        partners_of(set, (receiver, mean, set.head(receiver).label), config.refinement.merge_radius, &mut partners);
         stirred.extend(&partners);
     }
 }
@@ -73,7 +75,7 @@ impl Drift {
 /// Makes a primitive and its partners one, under the oldest id; returns its slot. `partners` keeps those absorbed.
 pub(super) fn absorb(set: &mut PrimitiveSet, slot: u32, partners: &mut Vec<u32>) -> u32 {
     partners.push(slot);
-    partners.sort_unstable_by_key(|slot| set.core(*slot).id);
+    partners.sort_unstable_by_key(|slot| set.head(*slot).id());
     let receiver = partners.remove(0);
     for giver in &*partners {
         set.absorb(receiver, *giver);
@@ -81,28 +83,30 @@ pub(super) fn absorb(set: &mut PrimitiveSet, slot: u32, partners: &mut Vec<u32>)
     receiver
 }
 
-/// Primitives of the same label within `radius` of one.
-fn partners_of(set: &PrimitiveSet, slot: u32, radius: f64, partners: &mut Vec<u32>) {
+/// Primitives of the same label within `radius` of one, given by slot, mean and label.
+fn partners_of(set: &PrimitiveSet, (slot, center, label): (u32, [f64; 3], u16), radius: f64, partners: &mut Vec<u32>) {
     partners.clear();
-    let (center, label) = (set.core(slot).mean, set.core(slot).label);
     let limit = (radius * radius) as f32;
-    set.blocks().around(center, radius, |d, near| {
-        if near.label == label && near.slot != slot && d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= limit {
-            partners.push(near.slot);
-        }
-    });
+    set.blocks().any_around(
+        center,
+        radius,
+        |d, near| {
+            if near.label == label && near.slot != slot && d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= limit {
+                partners.push(near.slot);
+            }
+            false
+        },
+        |block| !block.has_label(label),
+    );
 }
 
-/// Whether a primitive of another label lies within `radius` of one.
-fn contradicted(set: &PrimitiveSet, slot: u32, radius: f64) -> bool {
-    let (center, label) = (set.core(slot).mean, set.core(slot).label);
+/// Whether a primitive of another label lies within `radius` of a place.
+fn contradicted(set: &PrimitiveSet, center: [f64; 3], label: u16, radius: f64) -> bool {
     let limit = (radius * radius) as f32;
-    let own = 1_u64 << (label % 64);
-    let few_classes = set.classes() <= 64;
     set.blocks().any_around(
         center,
         radius,
         |d, near| near.label != label && d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= limit,
-        |block| few_classes && block.labels == own,
+        |block| !block.has_other_label(label, set.classes()),
     )
 }

@@ -25,13 +25,19 @@ impl<'a> Neighbourhood<'a> {
     }
 
     /// Whether `test` holds for any primitive within `radius` (at most the radius given at the start) of a place in
-    /// the centre block. The centre block comes first: that is where most searches end.
-    pub(super) fn any_within(&self, local: [f32; 3], radius: f32, mut test: impl FnMut(&Near) -> bool) -> bool {
+    /// the centre block. Blocks that are not `wanted` have none. The centre block comes first: that is where most searches end.
+    pub(super) fn any_within(
+        &self,
+        local: [f32; 3],
+        radius: f32,
+        wanted: impl Fn(&Block) -> bool,
+        mut test: impl FnMut(&Near) -> bool,
+    ) -> bool {
         let side = 2 * self.span + 1;
         let limit = radius * radius;
         let mut any_in = |i: i32, j: i32, k: i32| {
             let index = ((i + self.span) * side + j + self.span) * side + k + self.span;
-            let Some(block) = self.blocks[index as usize] else { return false };
+            let Some(block) = self.blocks[index as usize].filter(|block| wanted(block)) else { return false };
             let corner = [i as f32 - local[0], j as f32 - local[1], k as f32 - local[2]];
             block.near.iter().any(|near| {
                 let d: [f32; 3] = std::array::from_fn(|axis| corner[axis] + near.local[axis]);

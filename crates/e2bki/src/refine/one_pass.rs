@@ -13,7 +13,7 @@ pub(super) fn one_pass(set: &mut PrimitiveSet, survey: Survey, config: &Config, 
     let pruned: FxHashSet<u32> = survey.contradictions.iter().map(|found| found.target).collect();
     if config.refinement.merge {
         for member in &survey.members {
-            let gone = |slot: u32| pruned.contains(&slot) || !set.core(slot).alive;
+            let gone = |slot: u32| pruned.contains(&slot) || !set.head(slot).alive();
             if member.contradicted || gone(member.slot) {
                 continue;
             }
@@ -27,7 +27,7 @@ pub(super) fn one_pass(set: &mut PrimitiveSet, survey: Survey, config: &Config, 
     let mut pruned: Vec<u32> = pruned.into_iter().collect();
     pruned.sort_unstable();
     for slot in pruned {
-        if set.core(slot).alive {
+        if set.head(slot).alive() {
             set.remove(slot);
             outcome.pruned += 1;
         }

@@ -11,8 +11,8 @@ pub(super) fn prune(set: &mut PrimitiveSet, mut contradictions: Vec<Contradictio
         .sort_unstable_by(|a, b| a.range.total_cmp(&b.range).then(a.id.cmp(&b.id)).then(a.target.cmp(&b.target)));
     let mut removed = Vec::new();
     for found in contradictions {
-        if set.core(found.slot).alive && set.core(found.target).alive {
-            removed.push(BlockKey(block_of(set.core(found.target).mean)));
+        if set.head(found.slot).alive() && set.head(found.target).alive() {
+            removed.push(BlockKey(block_of(set.sums(found.target).mean())));
             set.remove(found.target);
         }
     }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::neighbourhood::Neighbourhood;
 use crate::config::{Config, Refinement};
 use crate::keys::BlockKey;
-use crate::map::{Near, PrimitiveSet};
+use crate::map::{Block, Near, PrimitiveSet};
 
 /// Merges of the frame may move a contradicting primitive by this many merge radii before a survey is worth nothing.
 pub(super) const MARGIN: f64 = 2.0;
@@ -77,32 +77,36 @@ fn survey_block(set: &PrimitiveSet, key: BlockKey, config: &Config) -> Survey {
         return survey;
     }
     for near in &block.near {
-        let takes_part = set.is_fresh(near) || around.any_within(near.local, consistency, |other| set.is_fresh(other));
+        let fresh = |other: &Near| set.is_fresh(other);
+        let takes_part =
+            fresh(near) || around.any_within(near.local, consistency, |block| set.may_have_fresh(block), fresh);
         if !takes_part {
             continue;
         }
-        let id = set.core(near.slot).id;
+        let id = set.head(near.slot).id();
         let partner = |other: &Near| other.label == near.label && other.slot != near.slot;
+        let contradicts = |other: &Near| other.label != near.label;
+        // Blocks without anybody of the label, or of another one, are not looked through.
+        let has_own = |block: &Block| block.has_label(near.label);
+        let has_other = |block: &Block| block.has_other_label(near.label, set.classes());
         let mut member = Member { id, slot: near.slot, has_partner: false, contradicted: false, partners: Vec::new() };
         if config.refinement.order == Refinement::OnePass {
-            around.any_within(near.local, merge, |other| {
+            around.any_within(near.local, merge, has_own, |other| {
                 if partner(other) {
                     member.partners.push(other.slot);
                 }
                 false
             });
-            member.contradicted =
-                mixed && around.any_within(near.local, consistency, |other| other.label != near.label);
+            member.contradicted = mixed && around.any_within(near.local, consistency, has_other, contradicts);
         } else {
-            member.has_partner =
-                config.refinement.merge && around.any_within(near.local, merge, |other| partner(other));
+            member.has_partner = config.refinement.merge && around.any_within(near.local, merge, has_own, partner);
             member.contradicted = member.has_partner
                 && mixed
-                && around.any_within(near.local, consistency - margin, |other| other.label != near.label);
+                && around.any_within(near.local, consistency - margin, has_other, contradicts);
         }
         if prunes(near) {
-            around.any_within(near.local, consistency, |other| {
-                if other.label != near.label && other.range > ratio * near.range {
+            around.any_within(near.local, consistency, has_other, |other| {
+                if contradicts(other) && other.range > ratio * near.range {
                     let (range, slot, target) = (near.range, near.slot, other.slot);
                     survey.contradictions.push(Contradiction { range, id, slot, target });
                 }

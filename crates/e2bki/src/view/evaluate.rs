@@ -3,7 +3,7 @@
 
 use super::belief::Terms;
 use super::hits::Hits;
-use super::lattice::Mask;
+use super::lattice::{Mask, SIDE};
 use super::memory::KernelMemory;
 use super::places::{BlockVoxels, Places};
 use crate::config::Distance;
@@ -34,6 +34,16 @@ impl<'a> Rows<'a> {
     pub(crate) fn get(&self, place: usize) -> (&'a [f32], f32, f32) {
         let (sums, rest) = self.sums[place * self.stride..][..self.stride].split_at(self.classes);
         (sums, rest[0], rest[1])
+    }
+
+    /// Which of `SIDE` places one after the other hold evidence, a bit each.
+    #[inline(always)]
+    pub(crate) fn with_mass(&self, first: usize) -> u16 {
+        let places = self.sums.get(first * self.stride..).unwrap_or_default().chunks_exact(self.stride);
+        places
+            .take(SIDE as usize)
+            .zip(0..)
+            .fold(0, |bits, (sums, place)| bits | u16::from(sums[self.classes] > 0.0) << place)
     }
 }
 
@@ -222,6 +232,14 @@ fn only_reached(places: &mut [u16], kernel: &mut [f32], len: usize) -> usize {
 /// Adds one primitive's kernel at its places.
 #[inline(always)]
 fn add(places: &impl Places, numbers: &[u16], kernel: &[f32], share: &[f32], sums: &mut [f32]) {
+    // Short shares of a known length stay in registers.
+    match share.len() {
+        4 => return add_short::<4>(places, numbers, kernel, share, sums),
+        8 => return add_short::<8>(places, numbers, kernel, share, sums),
+        12 => return add_short::<12>(places, numbers, kernel, share, sums),
+        16 => return add_short::<16>(places, numbers, kernel, share, sums),
+        _ => {}
+    }
     for (k, number) in kernel.iter().zip(numbers) {
         let row = &mut sums[places.row_of(*number) * share.len()..][..share.len()];
         for (sums, shares) in row.as_chunks_mut::<4>().0.iter_mut().zip(share.as_chunks::<4>().0) {
@@ -230,5 +248,20 @@ fn add(places: &impl Places, numbers: &[u16], kernel: &[f32], share: &[f32], sum
             let [sa, sb, sc, sd] = *sums;
             *sums = [sa + k * a, sb + k * b, sc + k * c, sd + k * d];
         }
+    }
+}
+
+/// The same of a share of N values.
+#[inline(always)]
+fn add_short<const N: usize>(places: &impl Places, numbers: &[u16], kernel: &[f32], share: &[f32], sums: &mut [f32]) {
+    let (Some(share), rows) = (share.first_chunk::<N>().copied(), sums.as_chunks_mut::<N>().0) else { return };
+    for (k, number) in kernel.iter().zip(numbers) {
+        let Some(row) = rows.get_mut(places.row_of(*number)) else { continue };
+        // All loads before the store: the compiler cannot know that sums and kernel never overlap.
+        let (k, mut sums) = (*k, *row);
+        for i in 0..N {
+            sums[i] += k * share[i];
+        }
+        *row = sums;
     }
 }

@@ -64,31 +64,39 @@ impl Packed {
         labels.clear();
         values.clear();
         let reached = scratch.rows();
-        let most_likely = |place: usize| {
-            let (sums, mass, weighted) = reached.as_ref()?.get(place);
-            if mass <= 0.0 {
-                return None;
-            }
-            let label = argmax(sums);
-            Some((scratch.classes[label], [sums[label], mass, weighted]))
-        };
-        let (mask, mut before) = (self.mask(), self.stored());
-        let (mut first, mut rows) = (0, [0; 4]);
+        let (mask, before) = (self.mask(), (self.labels(), &*self.values));
+        let (mut first, mut next, mut rows) = (0, 0, [0; 4]);
         for (row, (stale, kept)) in stale.0.iter().zip(mask.0).enumerate() {
-            // Where nothing reaches any more, only what was not asked about stays.
-            let mut candidates = if reached.is_some() { stale & scratch.reached.0[row] | kept } else { kept };
-            let mut now = 0;
-            while candidates != 0 {
-                let bit = candidates.trailing_zeros();
-                candidates &= candidates - 1;
-                let mut stored = if kept >> bit & 1 == 1 { before.next() } else { None };
-                if stale >> bit & 1 == 1 {
-                    stored = most_likely(first + bit as usize);
+            let old = next..next + kept.count_ones() as usize;
+            next = old.end;
+            if *stale == 0 {
+                labels.extend_from_slice(&before.0[old.clone()]);
+                values.extend_from_slice(&before.1[old]);
+                if kept != 0 {
+                    rows[row / 64] |= 1 << (row % 64);
+                    words.push(kept);
                 }
-                if let Some((label, value)) = stored {
-                    now |= 1 << bit;
-                    labels.push(label);
-                    values.push(value);
+                continue;
+            }
+            // Of what was asked about, only what something reaches is there now.
+            let asked = stale & scratch.reached.0[row];
+            let with_mass = if asked == 0 { 0 } else { reached.as_ref().map_or(0, |sums| sums.with_mass(first)) };
+            let (fresh, kept_now) = (asked & with_mass, kept & !stale);
+            let now = fresh | kept_now;
+            let mut left = now;
+            while left != 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                if kept_now >> bit & 1 == 1 {
+                    // Its number among those that were there.
+                    let at = old.start + (kept & !(u16::MAX << bit)).count_ones() as usize;
+                    labels.push(before.0[at]);
+                    values.push(before.1[at]);
+                } else if let Some(sums) = &reached {
+                    let (sums, mass, weighted) = sums.get(first + bit as usize);
+                    let label = argmax(sums);
+                    labels.push(scratch.classes[label]);
+                    values.push([sums[label], mass, weighted]);
                 }
             }
             if now != 0 {
@@ -96,9 +104,8 @@ impl Packed {
                 words.push(now);
             }
             // Only rows that were asked about have places.
-            first += if *stale == 0 { 0 } else { SIDE as usize };
+            first += SIDE as usize;
         }
-        drop(before);
         words.extend_from_slice(labels);
         self.rows = rows;
         refill(&mut self.words, words);
