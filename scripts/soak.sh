@@ -6,7 +6,7 @@
 #   scripts/soak.sh HOURS [MEMORY [RATE]]        scripts/soak.sh 0.17        scripts/soak.sh 1 500MB        scripts/soak.sh 1 500MB 2
 #
 # RATE: frames per second, as of a robot, instead of as many as can be. How many there are is then known before, and the map to
-# compare with is made meanwhile, by SOAK_BESIDE (nice -n 19) as it finds time. SOAK_DRIVE: other options of the drive.
+# compare with is made meanwhile, most of it, by SOAK_BESIDE (nice -n 19) as it finds time. SOAK_DRIVE: other options of the drive.
 # SOAK_BEFORE: seconds of the same before the hours that count, for a budget that takes longer to fill.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,7 +31,9 @@ if [ -n "$rate" ]; then
   # A little less than there is time for: the viewer and its clients stay until the end.
   frames=$(awk -v s=$((seconds + before)) -v r="$rate" 'BEGIN { printf "%d", 0.93 * s * r }')
   pace=(--rate "$rate" --frames "0..$((frames * 5))")
-  ${SOAK_BESIDE:-nice -n 19} "$program" "${drive[@]}" --frames "0..$((frames * 5))" -o "$work/plain.e2bki" > /dev/null 2> "$work/plain-complained" &
+  # What is sure to be mapped; the rest when it is known how many there were.
+  sure=$((frames * 4 / 5))
+  ${SOAK_BESIDE:-nice -n 19} "$program" "${drive[@]}" --frames "0..$((sure * 5))" -o "$work/plain.e2bki" > /dev/null 2> "$work/plain-complained" &
   plain=$!
 fi
 
@@ -56,18 +58,22 @@ wait "$mapper" || true
 mapper=
 mapped=$("$program" info "$work/soak.e2bki" --json - 2> /dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["frames"])')
 echo "frames mapped: $mapped"
-if [ "$mapped" = "$frames" ]; then
-  wait "$plain" || { cat "$work/plain-complained"; status=1; }
-  plain=
+rest=()
+if [ -n "$plain" ] && [ "$mapped" -ge "$sure" ]; then
+  wait "$plain" || { cat "$work/plain-complained"; exit 1; }
+  rest=(--onto "$work/plain.e2bki")
 else
-  # Nobody knew how many there would be, or not all of them were mapped in time.
+  # Nobody knew how many there would be, or far fewer were mapped in time.
   if [ -n "$plain" ]; then
     kill -KILL "$plain" 2> /dev/null || true
     wait "$plain" 2> /dev/null || true
     rm -rf "$work"/plain.e2bki*
   fi
-  plain=
-  "$program" "${drive[@]}" --frames "0..$((mapped * 5))" -o "$work/plain.e2bki" > /dev/null
+  sure=0
+fi
+plain=
+if [ "$mapped" -gt "$sure" ]; then
+  "$program" "${drive[@]}" "${rest[@]}" --frames "$((sure * 5))..$((mapped * 5))" -o "$work/plain.e2bki" > /dev/null
 fi
 # Of everything that a map holds, whatever it is called and however it lies on the disk.
 soaked=$("$program" info "$work/soak.e2bki" --hash) alone=$("$program" info "$work/plain.e2bki" --hash)
