@@ -67,15 +67,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         costs.add(entry)?;
     }
     let [x0, y0, x1, y1] = match &options.region {
-        Some(text) => maps::numbers(text, "--region")?,
+        Some(text) => maps::rectangle(text, "--region")?,
         None => [f64::NEG_INFINITY, f64::NEG_INFINITY, f64::INFINITY, f64::INFINITY],
     };
     let [z0, z1] = match &options.heights {
         Some(text) => maps::numbers(text, "--heights")?,
         None => [f64::NEG_INFINITY, f64::INFINITY],
     };
-    if !(x0 <= x1 && y0 <= y1 && z0 <= z1) {
-        bail!("--region and --heights take the smaller numbers first");
+    if z0 > z1 {
+        bail!("--heights {z0},{z1}: it takes the lower height first, then the higher: {z1},{z0}");
     }
     let (low, high) = ([x0, y0, z0], [x1, y1, z1]);
     let mut map = maps::load(&options.map, Some((low, high)))?;

@@ -38,7 +38,10 @@ impl Source {
     /// Loads the map and computes its layers.
     pub(crate) fn compute(&self) -> Result<(Mapper, Layers)> {
         let robot = self.robot.as_deref().map(Robot::read).transpose()?.unwrap_or_default();
-        let region = self.region.as_deref().map(|text| maps::numbers::<4>(text, "--region")).transpose()?;
+        let region = self.region.as_deref().map(|text| maps::rectangle(text, "--region")).transpose()?;
+        let grid = |[x0, y0, x1, y1]: [f64; 4]| Grid::covering([x0, y0], [x1, y1], self.resolution);
+        // A region that is none is refused before it is found that the map has nothing in it.
+        let wanted = region.map(grid).transpose()?;
         // What stands beside the region does not reach in from farther than this.
         const MARGIN_M: f64 = 5.0;
         let inside = region.map(|[x0, y0, x1, y1]| {
@@ -49,8 +52,7 @@ impl Source {
         if map.is_empty() {
             bail!("the map is empty{}", if region.is_some() { " in this region" } else { "" });
         }
-        let [x0, y0, x1, y1] = region.unwrap_or_else(|| extent(&map));
-        let grid = Grid::covering([x0, y0], [x1, y1], self.resolution)?;
+        let grid = wanted.map_or_else(|| grid(extent(&map)), Ok)?;
         let unknown = if self.unknown_lethal { UnknownClasses::Lethal } else { UnknownClasses::Refuse };
         let costs = ClassCosts::of(map.classes(), &robot, unknown)?;
         if !costs.assumed.is_empty() {

@@ -35,6 +35,22 @@ pub(crate) fn numbers<const N: usize>(text: &str, what: &str) -> Result<[f64; N]
     }
 }
 
+/// A rectangle: x0,y0,x1,y1, the smaller numbers first.
+pub(crate) fn rectangle(text: &str, what: &str) -> Result<[f64; 4]> {
+    let [x0, y0, x1, y1] = numbers(text, what)?;
+    if x0 > x1 || y0 > y1 {
+        let (low, high) = ([x0.min(x1), y0.min(y1)], [x0.max(x1), y0.max(y1)]);
+        bail!(
+            "{what} {text}: the corners are in the wrong order; it takes the lower x and y first, then the higher: {},{},{},{}",
+            low[0],
+            low[1],
+            high[0],
+            high[1]
+        );
+    }
+    Ok([x0, y0, x1, y1])
+}
+
 /// Bytes for people.
 pub(crate) fn megabytes(bytes: u64) -> String {
     if bytes < 1_000_000 { format!("{:.1} kB", bytes as f64 / 1e3) } else { format!("{:.1} MB", bytes as f64 / 1e6) }

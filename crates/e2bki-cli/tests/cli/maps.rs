@@ -74,6 +74,8 @@ fn mistakes_with_maps_end_with_code_two_and_a_way_out() {
         (vec!["export", map, "-o", out, "--format", "obj"], "splat"),
         (vec!["export", map, "-o", out, "--region", "1,2,3"], "4 numbers"),
         (vec!["export", map, "-o", out, "--region=5000,5000,5001,5001"], "nothing to export"),
+        (vec!["export", map, "-o", out, "--region=5001,5001,5000,5000"], "wrong order"),
+        (vec!["export", map, "-o", out, "--heights=2,-1"], "--heights 2,-1"),
         (vec!["export", map, "-o", out, "--resolution", "0", "--format", "voxels"], "0.005 to 10"),
         (vec!["export", map, "-o", out, "--format", "grid", "--cost", "lava=3"], "lava"),
         (vec!["query", map], "--at"),
