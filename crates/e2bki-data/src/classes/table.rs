@@ -28,7 +28,9 @@ const RECORDED: &str = "recorded";
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    name: String,
+    // Looked for by ourselves: TOML would point at the first class, which has a name.
+    name: Option<String>,
+    #[serde(default)]
     class: Vec<Class>,
 }
 
@@ -131,6 +133,14 @@ impl ClassTable {
     pub fn from_toml(text: &str, origin: &str) -> Result<Self> {
         let bad = |what: String| Error::Classes { name: origin.to_string(), what };
         let file: File = toml::from_str(text).map_err(|error| bad(error.to_string()))?;
+        let Some(name) = file.name else {
+            return Err(bad(
+                "the table has no `name`: write one before its first [[class]], as in name = \"yard\"".into()
+            ));
+        };
+        if file.class.is_empty() {
+            return Err(bad("the table has no classes: write each as [[class]] with name = \"grass\" under it".into()));
+        }
         let names = ClassSet::from_names(file.class.iter().map(|c| c.name.clone())).map_err(|e| bad(e.to_string()))?;
         let colored =
             file.class.iter().enumerate().map(|(i, c)| (c.name.clone(), c.color.unwrap_or(names.colors()[i])));
@@ -153,7 +163,7 @@ impl ClassTable {
                 }
             }
         }
-        Ok(Self { name: file.name, classes, spaces })
+        Ok(Self { name, classes, spaces })
     }
 
     /// A table whose label ids are the classes themselves.
@@ -295,6 +305,12 @@ mod tests {
         let message = |text: &str| ClassTable::from_toml(text, "mine.toml").unwrap_err().to_string();
         let class = |name: &str, ids: &str| format!("[[class]]\nname = \"{name}\"\nkitti360 = {ids}\n");
         assert!(message("name = 3").contains("mine.toml"));
+        // What is missing is said, with what to write, instead of something that is there.
+        let nameless = message(&class("a", "[1]"));
+        assert!(nameless.contains("mine.toml") && nameless.contains("no `name`: write one"), "{nameless}");
+        assert!(!nameless.contains("line 1"), "{nameless}");
+        assert!(message("name = \"x\"").contains("no classes"), "{}", message("name = \"x\""));
+        assert!(message("name = \"x\"\n[[class]]\ncost = 3").contains("missing field `name`"));
         let twice = format!("name = \"x\"\n{}{}", class("a", "[1]"), class("b", "[2, 1]"));
         assert!(message(&twice).contains("kitti360 id 1 means both `a` and `b`"), "{}", message(&twice));
         assert!(message(&format!("name = \"x\"\n{}", class("a", "[70000]"))).contains("70000"));
