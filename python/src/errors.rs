@@ -106,6 +106,9 @@ impl From<e2bki_layers::Error> for Failure {
         match error {
             e2bki_layers::Error::Store(error) => error.into(),
             e2bki_layers::Error::Read { ref source, .. } => Self::system(source, error.to_string()),
+            e2bki_layers::Error::UnknownCosts(_) => {
+                Self::value(format!("{error}, or take them for obstacles with unknown=\"lethal\""))
+            }
             other => Self::value(in_python(&other.to_string())),
         }
     }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use e2bki::Mapper;
-use e2bki_layers::{ClassCosts, Grid, LAYERS, Layers, Robot, Settings, UnknownClasses, formats};
+use e2bki_layers::{ClassCosts, Error, Grid, LAYERS, Layers, Robot, Settings, UnknownClasses, formats};
 
 use crate::{maps, outputs, table};
 
@@ -54,7 +54,10 @@ impl Source {
         }
         let grid = wanted.map_or_else(|| grid(extent(&map)), Ok)?;
         let unknown = if self.unknown_lethal { UnknownClasses::Lethal } else { UnknownClasses::Refuse };
-        let costs = ClassCosts::of(map.classes(), &robot, unknown)?;
+        let costs = ClassCosts::of(map.classes(), &robot, unknown).map_err(|error| match error {
+            Error::UnknownCosts(_) => anyhow!("{error}, or take them for obstacles with --unknown-lethal"),
+            other => other.into(),
+        })?;
         if !costs.assumed.is_empty() {
             table::say(&format!(
                 "note: taken for obstacles, since nobody has said what they cost: {}",

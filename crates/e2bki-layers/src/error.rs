@@ -22,10 +22,10 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
-    /// Classes whose cost nobody has said.
+    /// Classes whose cost nobody has said. Whoever can be told to take them for obstacles adds how.
     #[error(
-        "nobody has said what driving on {0} costs: add `cost = 0` to 99 or `traversable = false` to the class table, a line \
-         under [costs] to the robot's file, or take unknown classes for obstacles"
+        "nobody has said what driving on {0} costs: add `cost = 0` to 99 or `traversable = false` to the class table, or a line \
+         under [costs] to the robot's file"
     )]
     UnknownCosts(String),
     /// Something asked for that cannot be done.

@@ -52,6 +52,8 @@ fn mistakes_name_what_to_do() {
     let missing = folder.path().join("none.toml");
     for (arguments, part) in [
         (vec!["layers", map, "-o", out], "nobody has said what driving on `road`"),
+        (vec!["layers", map, "-o", out], "take them for obstacles with --unknown-lethal"),
+        (vec!["plan", map, "--from", "0,0", "--to", "1,1"], "take them for obstacles with --unknown-lethal"),
         (vec!["layers", map, "-o", "map.bmp"], "yaml, tif, npz or png"),
         (vec!["layers", map, "-o", out, "--unknown-lethal", "--resolution", "0.001"], "resolution"),
         (vec!["layers", map, "-o", out, "--unknown-lethal", "--epsg", "4326"], "projected"),
