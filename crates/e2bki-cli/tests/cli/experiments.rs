@@ -183,7 +183,10 @@ fn a_folder_without_labels_gives_dashes_and_bad_folders_are_named() {
     let out = folder.path().join("out");
     let output = run("table-full", &out, &["--data", sequence.to_str().unwrap()]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("No ground truth"));
+    let printed = text(&output.stdout);
+    assert!(printed.contains("No ground truth"), "{printed}");
+    // Nor is there anything to learn from, and nothing is said to have been learned.
+    assert!(printed.contains("ConvBKI keeps its first kernels") && !printed.contains("ConvBKI learned"), "{printed}");
     let all = records(&out, "table-full");
     assert!(all.iter().all(|record| record["miou"].is_null() && record["acc"].is_null() && record["bs"].is_null()));
     assert!(all.iter().any(|record| record["bytes"].as_u64().unwrap_or(0) > 0));

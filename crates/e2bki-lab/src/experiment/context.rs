@@ -1,5 +1,6 @@
 //! State of a running experiment: options, folder, output.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
@@ -29,6 +30,8 @@ pub(super) struct Context {
     own: OwnNetworks,
     /// Why simulated drives are seen by another network than those of the program, where that was said.
     said_why: bool,
+    /// Datasets without labels that kernels could be learned from.
+    pub(super) untaught: BTreeSet<String>,
     name: &'static str,
     about: String,
     records: Vec<Record>,
@@ -53,6 +56,7 @@ impl Context {
             open_source,
             own,
             said_why: false,
+            untaught: BTreeSet::new(),
             name,
             about: about.into(),
             records: Vec::new(),

@@ -19,7 +19,11 @@ impl Context {
     pub(super) fn conv_kernels(&mut self, dataset: &Dataset) -> Result<ConvKernels> {
         let trainings = dataset.trainings(&self.simulation())?;
         let of: Vec<(&Dataset, usize)> = trainings.iter().map(|(training, step)| (training, *step)).collect();
-        self.learn(&of)
+        let kernels = self.learn(&of)?;
+        if kernels == ConvKernels::initial(dataset.classes.len()) {
+            self.untaught.insert(dataset.identity.clone());
+        }
+        Ok(kernels)
     }
 
     /// Kernels learned from every so many frames of each of some datasets.
@@ -48,7 +52,7 @@ impl Context {
         bar.finish_and_clear();
         if samples.iter().all(|sample| sample.places() == 0) {
             self.note(
-                "ConvBKI keeps its initial kernels of 0.5 m: without ground truth there is nothing to learn from.",
+                "ConvBKI keeps its first kernels of 0.5 m: without ground truth there is nothing to learn from.",
             )?;
             return Ok(ConvKernels::initial(classes.len()));
         }

@@ -111,6 +111,13 @@ impl Context {
     /// Says what the numbers are of.
     pub(super) fn introduce(&mut self, dataset: &Dataset) -> Result<()> {
         let every = dataset.every();
+        let learned = |from: &str| {
+            if self.untaught.contains(&dataset.identity) {
+                "ConvBKI has its first kernels, as there are no labels to learn from.".to_string()
+            } else {
+                format!("ConvBKI learned from {from}.")
+            }
+        };
         let text = match dataset.stands_for {
             Some(standard) if dataset.is_simulated() => format!(
                 "{}: {} simulated frames (points in the camera's view), every {every}th mapped, all asked about. Semantics: {}. The \
@@ -121,30 +128,36 @@ impl Context {
                 paper::real_name(standard)
             ),
             Some(_) => {
-                let learned = match dataset.learns_from() {
+                let from = match dataset.learns_from() {
                     [] => "the frames that are mapped, as far as they have labels; they are among those asked about"
                         .into(),
                     others => format!("the sequences {}", others.join(", ")),
                 };
                 format!(
                     "{}: {} frames by the paper's protocol: points in the camera's view, {}, every {every}th frame \
-                     mapped{}. Semantics: {}. ConvBKI learned from {learned}.",
+                     mapped{}. Semantics: {}. {}",
                     dataset.name,
                     dataset.frames,
                     dataset.truth(),
                     if dataset.held_out { ", the points of the others asked about" } else { ", all asked about" },
-                    dataset.semantics
+                    dataset.semantics,
+                    learned(&from)
                 )
             }
             None if dataset.held_out => format!(
                 "{}: {} scans, even ones mapped, asked at every labelled point of the odd ones within 50 m. Semantics: \
-                 {}. ConvBKI learned from the even scans.",
-                dataset.name, dataset.frames, dataset.semantics
+                 {}. {}",
+                dataset.name,
+                dataset.frames,
+                dataset.semantics,
+                learned("the even scans")
             ),
             None => format!(
-                "{}: {} scans, every {every}th mapped, all asked about. Semantics: {}. ConvBKI learned from the scans that \
-                 are mapped, which are among those asked about; --held-out keeps them apart.",
-                dataset.name, dataset.frames, dataset.semantics
+                "{}: {} scans, every {every}th mapped, all asked about. Semantics: {}. {}",
+                dataset.name,
+                dataset.frames,
+                dataset.semantics,
+                learned("the scans that are mapped, which are among those asked about; --held-out keeps them apart")
             ),
         };
         self.note(&text)
