@@ -87,7 +87,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let record = assess_network(&folder, map.classes(), View::Continuous, &questions);
         records.push(Record {
             method: "network at first sight".into(),
-            semantics: options.semantics.clone(),
+            semantics: options.semantics.as_deref().map(|source| dataset.source_name(source)),
             frames,
             ..record
         });

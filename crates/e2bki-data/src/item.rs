@@ -59,6 +59,17 @@ impl Item {
         }
     }
 
+    /// Whether both are the same file, however it is named, or the same message.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(a), Self::File(b)) => {
+                a == b || a.canonicalize().ok().is_some_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+            }
+            (Self::Message(_), Self::Message(_)) => self.to_string() == other.to_string(),
+            _ => false,
+        }
+    }
+
     /// The picture in it.
     pub fn picture(&self) -> Result<RgbImage> {
         let message = match self {

@@ -257,10 +257,14 @@ mod tests {
         let seen = camera.project([5.0, 1.0, 0.5]).unwrap();
         assert!((seen.position[0] - 6.0).abs() < 1e-9 && (seen.position[1] - 3.0).abs() < 1e-9, "{seen:?}");
         for semantics in ["ground-truth", "labels:/front/labels"] {
-            let frame = Dataset::open(path, &options(semantics)).unwrap().load(0).unwrap();
-            assert_eq!(frame.semantics, OwnedSemantics::Labels(vec![1, 2]), "{semantics}");
+            let dataset = Dataset::open(path, &options(semantics)).unwrap();
+            assert_eq!(dataset.load(0).unwrap().semantics, OwnedSemantics::Labels(vec![1, 2]), "{semantics}");
+            // The topic of the true labels is the truth by another name.
+            assert!(dataset.source_name(semantics).starts_with("ground-truth"), "{semantics}");
         }
-        let frame = Dataset::open(path, &options("probabilities:/net/probabilities")).unwrap().load(2).unwrap();
+        let network = Dataset::open(path, &options("probabilities:/net/probabilities")).unwrap();
+        assert_eq!(network.source_name("probabilities:/net/probabilities"), "probabilities:/net/probabilities");
+        let frame = network.load(2).unwrap();
         let OwnedSemantics::Probabilities(values) = &frame.semantics else { panic!("{:?}", frame.semantics) };
         assert!((values[1] - 0.7).abs() < 1e-6 && (values[5] - 0.75).abs() < 1e-6, "{values:?}");
         // What is outside of the image has no class, and is a part of the scan all the same, with its beam.

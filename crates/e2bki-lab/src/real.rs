@@ -40,6 +40,7 @@ pub(crate) struct Recording {
     dataset: Dataset,
     eye: Eye,
     truth: &'static str,
+    semantics: String,
     notes: Vec<String>,
 }
 
@@ -97,7 +98,8 @@ impl Recording {
                 notes.push(format!("{} frames have no {what} and are left out.", frames.len()));
             }
         }
-        Ok(Self { folder: folder.into(), dataset, eye, truth, notes })
+        let semantics = dataset.source_name(semantics);
+        Ok(Self { folder: folder.into(), dataset, eye, truth, semantics, notes })
     }
 
     /// Sequences of a folder, and its layout.
@@ -110,6 +112,11 @@ impl Recording {
     /// What was assumed or left out on the way.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Source of the semantics, for records.
+    pub(crate) fn semantics(&self) -> &str {
+        &self.semantics
     }
 
     /// Whose labels are the truth, in words.

@@ -204,6 +204,13 @@ fn a_folder_without_labels_gives_dashes_and_bad_folders_are_named() {
     let output = run("figure-density", &out, &["--data", sequence.to_str().unwrap(), "--semantics", "ground-truth"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(records(&out, "figure-density").iter().all(|record| record["semantics"] == "ground-truth"));
+    // The folder of the true labels is the truth by another name, and is mapped where it is asked for.
+    let output = run("table-full", &out, &["--data", sequence.to_str().unwrap(), "--semantics", "labels:labels"]);
+    let printed = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(printed.contains("Semantics: ground-truth (labels:labels). ConvBKI learned from"), "{printed}");
+    let all = records(&out, "table-full");
+    assert!(all.iter().all(|record| record["semantics"] == "ground-truth (labels:labels)"), "{all:?}");
     std::fs::remove_dir_all(sequence.join("labels")).unwrap();
     for (name, more, hint) in [
         ("table-full", vec!["--data", sequence.to_str().unwrap()], "name another source with --semantics"),

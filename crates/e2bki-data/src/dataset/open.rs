@@ -36,6 +36,7 @@ pub struct Dataset {
     pub(super) truth: Option<Source>,
     pub(super) options: OpenOptions,
     skipped: Skipped,
+    says_truth: bool,
 }
 
 impl Dataset {
@@ -79,6 +80,7 @@ impl Dataset {
         {
             layout.notes.push(format!("{} is run by {runtime}", network.name()));
         }
+        let says_truth = semantics.is_truth(&layout);
         let mut truth = source::truth(options.ground_truth, &layout, &table)?;
         let known = |i: usize| !options.only_with_truth || truth.as_ref().is_some_and(|truth| truth.has(i));
         let keep: Vec<bool> = (0..layout.entries.len()).map(|i| semantics.has(i) && known(i)).collect();
@@ -102,7 +104,7 @@ impl Dataset {
                 skipped.without_truth.len()
             )));
         }
-        let dataset = Self { format, layout, table, semantics, truth, options: options.clone(), skipped };
+        let dataset = Self { format, layout, table, semantics, truth, options: options.clone(), skipped, says_truth };
         if dataset.needs_camera() {
             dataset.camera()?;
         }
@@ -119,6 +121,16 @@ impl Dataset {
     /// Whether there is ground truth of the chosen kind.
     pub fn has_truth(&self) -> bool {
         self.truth.is_some()
+    }
+
+    /// How records and tables name the source of the semantics that was asked for by a name: that it is ground truth is said of
+    /// the dataset's own labels too where they were asked for by their folder or topic.
+    pub fn source_name(&self, asked: &str) -> String {
+        if self.says_truth && !asked.starts_with("ground-truth") {
+            format!("ground-truth ({asked})")
+        } else {
+            asked.into()
+        }
     }
 
     /// Number of frames.

@@ -10,7 +10,7 @@ use crate::classes::{ClassTable, Remap};
 use crate::error::{Error, Flaw, Result};
 use crate::files;
 use crate::item::{self, Item};
-use crate::layout::Layout;
+use crate::layout::{Entry, Layout};
 use crate::parse;
 
 /// Data read for each frame.
@@ -50,6 +50,23 @@ impl Source {
                 paths[index].is_some()
             }
         }
+    }
+
+    /// Whether it is the dataset's own labels, asked for as such or by their place.
+    pub(super) fn is_truth(&self, layout: &Layout) -> bool {
+        let items = match self {
+            Self::InCloud(_) | Self::Accumulated(_) => return true,
+            Self::Points(items, _) | Self::Pixels(items, _) => items,
+            Self::Nothing | Self::Values(..) | Self::Images(..) => return false,
+        };
+        let same = |own: fn(&Entry) -> Option<&Item>| {
+            let pairs = items.iter().zip(&layout.entries).filter_map(|(item, entry)| item.as_ref().zip(own(entry)));
+            let mut same = pairs.map(|(item, own)| item.is_same(own)).peekable();
+            same.peek().is_some() && same.all(|same| same)
+        };
+        same(|entry| entry.labels.as_ref())
+            || same(|entry| entry.image_labels.as_ref())
+            || layout.labels_in_cloud && same(|entry| Some(&entry.cloud))
     }
 
     pub(super) fn retain(&mut self, keep: &[bool]) {

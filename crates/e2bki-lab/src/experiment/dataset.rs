@@ -151,7 +151,7 @@ impl Dataset {
             name,
             group,
             identity,
-            semantics: semantics.clone(),
+            semantics: recording.semantics().into(),
             classes: recording.classes().clone(),
             frames: frames.len(),
             max_range_m: if part.eye == Eye::Camera { f64::INFINITY } else { 50.0 },
