@@ -117,7 +117,8 @@ pub fn levels(fleet: &Fleet) -> Result<Option<Vec<LevelTile>>> {
     index(fleet, &Manifest::latest(fleet)?)
 }
 
-fn index(fleet: &Fleet, manifest: &Manifest) -> Result<Option<Vec<LevelTile>>> {
+/// The index of the levels of a manifest, if they were made.
+pub(crate) fn index(fleet: &Fleet, manifest: &Manifest) -> Result<Option<Vec<LevelTile>>> {
     let object = index_object(manifest);
     let Some(bytes) = fleet.objects.get(&object)? else { return Ok(None) };
     let damaged = |e: serde_json::Error| Error::Damaged {
@@ -210,6 +211,13 @@ fn known(fleet: &Fleet, latest: &Manifest) -> Result<BTreeMap<(u8, Tile, String)
 
 /// Makes a tile of a level and puts it into the store; returns what is in it and in those below.
 fn make_tile(fleet: &Fleet, level: u8, tile: Tile, node: &Node) -> Result<Vec<LevelTile>> {
+    let (bytes, found) = level_bytes(fleet, level, tile, node)?;
+    fleet.objects.create(&level_object(level, tile, &node.key), bytes)?;
+    Ok(found)
+}
+
+/// The file of a tile of a level; what is in those below and in itself, which is the last.
+pub(crate) fn level_bytes(fleet: &Fleet, level: u8, tile: Tile, node: &Node) -> Result<(Vec<u8>, Vec<LevelTile>)> {
     let config = level_config(&fleet.config, level);
     let mut sum = Sum::new(config.clustering.cell_size);
     let mut found = Vec::new();
@@ -221,12 +229,11 @@ fn make_tile(fleet: &Fleet, level: u8, tile: Tile, node: &Node) -> Result<Vec<Le
     let heights = found.iter().filter(|tile| tile.rows > 0).map(|tile| tile.heights);
     let heights = heights.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]).unwrap_or_default();
     let (bytes, rows) = sum.into_file(fleet, &config)?;
-    fleet.objects.create(&level_object(level, tile, &node.key), bytes)?;
     found.push(LevelTile { level, tile, key: node.key.clone(), rows, heights });
-    Ok(found)
+    Ok((bytes, found))
 }
 
-fn about(level: u8, tile: Tile, key: &str, states: &[PrimitiveState]) -> LevelTile {
+pub(crate) fn about(level: u8, tile: Tile, key: &str, states: &[PrimitiveState]) -> LevelTile {
     let heights = states.iter().map(|state| state.sums.mean()[2]).map(|z| [z, z]);
     let heights = heights.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]).unwrap_or_default();
     LevelTile { level, tile, key: key.into(), rows: states.len(), heights }
@@ -248,7 +255,7 @@ pub fn read_level_tile(fleet: &Fleet, about: &LevelTile) -> Result<(Vec<Primitiv
 }
 
 /// The primitives of a tile of a level, each checked.
-fn tile_states(fleet: &Fleet, level: u8, tile: Tile, key: &str) -> Result<Vec<PrimitiveState>> {
+pub(crate) fn tile_states(fleet: &Fleet, level: u8, tile: Tile, key: &str) -> Result<Vec<PrimitiveState>> {
     checked_states(fleet, &mut open_level(fleet, level, tile, key)?)
 }
 

@@ -12,6 +12,7 @@ mod tests {
     use e2bki::PrimitiveState;
     use e2bki_fleet::{
         Fleet, LevelTile, Removal, add, clean, commit, level_config, levels, make_levels, read_level_tile, remove,
+        verify,
     };
 
     use crate::drives::{Trial, file_of, name, trial};
@@ -147,5 +148,77 @@ mod tests {
         fleet.objects.create("levels/1/0_0/nobody.e2bki", b"nobody".to_vec()).unwrap();
         assert_eq!(clean(fleet).unwrap().unused, 1);
         assert!(objects(fleet, "levels") == before);
+    }
+
+    #[test]
+    fn levels_are_verified_as_tiles_are() {
+        let one = trial();
+        (0..4).for_each(|run| one.add(run));
+        let fleet = &one.fleet;
+        commit(fleet, &[]).unwrap();
+        assert_eq!(verify(fleet, true).unwrap().levels, 0, "none were made");
+        let made = make_levels(fleet, |_| ()).unwrap();
+        let found = verify(fleet, true).unwrap();
+        assert!(found.findings.is_empty() && found.levels == made.tiles, "{found:?}");
+        assert_eq!(found.remade, found.tiles + found.levels);
+
+        let findings = |remake: bool| verify(fleet, remake).unwrap().findings;
+        let all = levels(fleet).unwrap().unwrap();
+        let about = |tile: &LevelTile| {
+            let place = format!("level {}, tile {:?}: ", tile.level, tile.tile);
+            move |findings: &[String], what: &str| {
+                assert!(
+                    findings.len() == 1 && findings[0].starts_with(&place) && findings[0].contains(what),
+                    "{findings:?}"
+                );
+            }
+        };
+        let put = |object: &str, bytes: Vec<u8>| {
+            fleet.objects.remove(object).unwrap();
+            assert!(fleet.objects.create(object, bytes).unwrap());
+        };
+        let top = all.iter().max_by_key(|tile| tile.level).unwrap();
+        let mut same_level: Vec<&LevelTile> = all.iter().filter(|tile| tile.level == 1).collect();
+        same_level.sort_by_key(|tile| tile.rows);
+        let (few, many) = (same_level[0], same_level[same_level.len() - 1]);
+        assert!(few.rows < many.rows);
+        let object =
+            |tile: &LevelTile| format!("levels/{}/{}_{}/{}.e2bki", tile.level, tile.tile[0], tile.tile[1], tile.key);
+        let whole = fleet.objects.get(&object(top)).unwrap().unwrap();
+
+        // Missing.
+        fleet.objects.remove(&object(top)).unwrap();
+        about(top)(&findings(false), "not there");
+        // Damaged.
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2] ^= 1;
+        put(&object(top), damaged);
+        about(top)(&findings(false), "damaged");
+        put(&object(top), whole.clone());
+        assert!(findings(true).is_empty());
+        // Whole, but another one.
+        let other = fleet.objects.get(&object(many)).unwrap().unwrap();
+        let own = fleet.objects.get(&object(few)).unwrap().unwrap();
+        put(&object(few), other);
+        about(few)(&findings(false), "not what the index of levels says");
+        put(&object(few), own);
+
+        // An index that says other things, or nothing that can be read.
+        let (index, text) = objects(fleet, "levels/index").into_iter().next().unwrap();
+        let with = |tiles: Vec<LevelTile>| put(&index, serde_json::to_vec(&tiles).unwrap());
+        let without = |left: &LevelTile| all.iter().filter(|tile| *tile != left).cloned().collect::<Vec<LevelTile>>();
+        with(without(few));
+        about(few)(&findings(false), "not in the index");
+        let stranger = LevelTile { tile: [900, 900], ..few.clone() };
+        with(all.iter().chain([&stranger]).cloned().collect());
+        about(&stranger)(&findings(false), "not in the map");
+        put(&index, b"[".to_vec());
+        let unread = findings(false);
+        assert!(
+            unread.len() == 1 && unread[0].contains("levels of detail: ") && unread[0].contains(&index),
+            "{unread:?}"
+        );
+        put(&index, text);
+        assert!(findings(true).is_empty());
     }
 }

@@ -202,8 +202,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Command::Verify { store, remake } => {
             let found = e2bki_fleet::verify(&Fleet::open(store)?, *remake)?;
             found.findings.iter().try_for_each(|finding| table::line(finding))?;
-            let (runs, tiles, remade) = (found.runs, found.tiles, found.remade);
-            table::line(&format!("{runs} runs and {tiles} tiles read, {remade} tiles made anew"))?;
+            let (runs, tiles, levels, remade) = (found.runs, found.tiles, found.levels, found.remade);
+            table::line(&format!(
+                "{runs} runs, {tiles} tiles and {levels} of levels of detail read, {remade} made anew"
+            ))?;
             if !found.findings.is_empty() {
                 bail!("{} faults found", found.findings.len());
             }
