@@ -35,7 +35,9 @@ pub(super) fn map(fleet: &Fleet, run: &str, arguments: &[String]) -> Result<()> 
     let own = ["--out".into(), out.display().to_string(), "--config".into(), config.display().to_string()];
     let own = own.into_iter().chain(["--source".into(), run.into()]);
     let all = arguments.iter().cloned().chain(own);
-    let arguments = MapArguments::try_parse_from(all).map_err(|usage| anyhow::anyhow!("{usage}"))?;
+    let mut arguments = MapArguments::try_parse_from(all).map_err(|usage| anyhow::anyhow!("{usage}"))?;
+    // What becomes of the scratch file is said here.
+    arguments.options.in_passing = true;
     map::run(&arguments.options)?;
     print::added(run, &e2bki_fleet::add(fleet, run, &out, Some(&key))?)
 }

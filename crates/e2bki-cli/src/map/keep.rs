@@ -11,6 +11,9 @@ use super::source::Source;
 use super::write;
 use crate::Finding;
 
+/// What is said where a map on its way to another place did not get there.
+pub(super) const NOTHING_KEPT: &str = "nothing was kept; the same command begins anew";
+
 /// Where the map goes, and how often.
 pub(crate) struct Keeper<'a> {
     out: Option<&'a Path>,
@@ -18,6 +21,8 @@ pub(crate) struct Keeper<'a> {
     unsaved: usize,
     /// The drives in the map, as its file names them.
     sources: Vec<String>,
+    /// Whether the file is only on its way to another place, and gone if it does not get there.
+    in_passing: bool,
     /// Nobody else writes the same file meanwhile.
     _lock: Option<WriteLock>,
 }
@@ -28,8 +33,9 @@ impl<'a> Keeper<'a> {
         (out, lock): (Option<&'a Path>, Option<WriteLock>),
         every: Option<usize>,
         sources: Vec<String>,
+        in_passing: bool,
     ) -> Self {
-        Self { out, every, unsaved: 0, sources, _lock: lock }
+        Self { out, every, unsaved: 0, sources, in_passing, _lock: lock }
     }
 
     /// After a frame: saves if it is time. A map that cannot be saved now may be saved later: the run goes on, and what is
@@ -61,7 +67,7 @@ impl<'a> Keeper<'a> {
         (chosen, next): (&[usize], usize),
         reason: Option<anyhow::Error>,
     ) -> anyhow::Error {
-        let written = if next > 0 { self.write(map) } else { Ok(None) };
+        let written = if next > 0 && !self.in_passing { self.write(map) } else { Ok(None) };
         let broken = usize::from(reason.is_some());
         let id = chosen.get(next + broken).and_then(|index| dataset.id(*index));
         let kept = match (&written, id) {
@@ -72,6 +78,7 @@ impl<'a> Keeper<'a> {
             ),
             (Ok(Some(path)), _) => format!("the map of the first {next} frames is in {}", path.display()),
             (Ok(None), _) if next == 0 => "no frame was mapped, so nothing was written".into(),
+            (Ok(None), _) if self.in_passing => format!("{next} frames were mapped and {NOTHING_KEPT}"),
             (Ok(None), _) => format!("{next} frames were mapped and nothing was written; -o FILE writes the map"),
             (Err(error), _) => format!("and the map of the first {next} frames could not be written: {error:#}"),
         };

@@ -133,6 +133,9 @@ pub(crate) struct Options {
     serve: ServeArguments,
     #[command(flatten)]
     parameters: Parameters,
+    /// The file is only on its way to a place that whoever asked for the map names; it does not outlive an error
+    #[arg(skip)]
+    pub(crate) in_passing: bool,
 }
 
 impl Options {
@@ -230,7 +233,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let places = options.out.as_deref().map(|out| (out, options.onto.as_deref()));
     submaps::begin(&mut map, options.submaps, options.source.as_deref().unwrap_or(dataset.sequence()), places)?;
     let config = map.config().cloned().unwrap_or(config);
-    let mut keeper = keep::Keeper::new((options.out.as_deref(), lock), options.save_every.map(|n| n as usize), sources);
+    let out = (options.out.as_deref(), lock);
+    let mut keeper = keep::Keeper::new(out, options.save_every.map(|n| n as usize), sources, options.in_passing);
     for note in dataset.notes() {
         table::say(&format!("note: {note}"));
     }
@@ -323,12 +327,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // First the map: what is printed may go to a terminal that is no longer there.
     let written = keeper.write(&mut map)?;
     if let Some(error) = failed {
-        let kept = written
-            .map_or("the map was to be written nowhere".into(), |path| format!("the map is in {}", path.display()));
+        let kept = match written {
+            Some(_) if options.in_passing => keep::NOTHING_KEPT.into(),
+            Some(path) => format!("the map is in {}", path.display()),
+            None => "the map was to be written nowhere".into(),
+        };
         return Err(error.context(kept));
     }
     account.print(&dataset, &map, &options.method)?;
-    if let Some(path) = written {
+    if let Some(path) = written.filter(|_| !options.in_passing) {
         table::line(&format!("wrote {}", path.display()))?;
     }
     if let Some(path) = recorded {

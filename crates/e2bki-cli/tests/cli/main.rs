@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 
 mod bags;
 mod experiments;
+#[cfg(feature = "fleet")]
+mod fleet;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod layers;
