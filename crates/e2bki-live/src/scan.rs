@@ -4,7 +4,7 @@ use e2bki::{Frame, Pose};
 use e2bki_bag::messages::{Cloud, CloudFields};
 use e2bki_bag::wire::{Read, Wire};
 use e2bki_data::camera::{TimedMotion, shifted};
-use e2bki_data::parse::Grid;
+use e2bki_data::parse::Cells;
 use e2bki_data::{ImageLook, OwnedSemantics, ReadCounts, Remap, WholeScan, returns_of};
 
 /// A cloud that waits for its pose.
@@ -91,7 +91,7 @@ impl Scan {
         world_from_sensor: Pose,
         motion: Option<&TimedMotion>,
         look: &ImageLook<'_>,
-        values: Grid,
+        values: &dyn Cells,
     ) -> Points {
         let mut counts = ReadCounts::default();
         let (all, slots) = self.returns(motion, &mut counts);

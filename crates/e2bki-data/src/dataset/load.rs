@@ -1,5 +1,6 @@
 //! Loading a frame: scan, projection, semantics, ground truth.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::cloud::{self, Cloud};
@@ -15,7 +16,7 @@ use crate::error::{Flaw, Result};
 use crate::files;
 use crate::item::Item;
 use crate::layout::Entry;
-use crate::parse::{self, Grid, LabelImage};
+use crate::parse::{self, Cells, Grid, LabelImage};
 
 /// The returns of a scan while they are being worked on.
 struct Returns {
@@ -168,7 +169,7 @@ impl Dataset {
             _ => Values::read(path)?,
         };
         let (semantics, keep) = match values {
-            Values::Pixels(grid) => self.lifted(kind, grid, remap, returns)?,
+            Values::Pixels(cells) => self.lifted(kind, cells.as_ref(), remap, returns)?,
             Values::Points(rows, channels) => {
                 check_count(path, rows.len() / channels.max(1), counts.slots)?;
                 let mut fold = Fold::new(kind, channels, remap, self.classes().len(), returns.points.len());
@@ -186,13 +187,13 @@ impl Dataset {
     fn lifted(
         &self,
         kind: ValueKind,
-        grid: Grid,
+        cells: &dyn Cells,
         remap: &Remap,
         returns: &Returns,
     ) -> Result<(OwnedSemantics, Vec<bool>)> {
         let meaning = Meaning { kind, remap, classes: self.classes().len() };
-        let places = returns.projected.as_deref().unwrap_or_default().iter().copied();
-        Ok(lift::values_at(grid, &meaning, self.camera()?.size, places))
+        let places = returns.projected.as_deref().unwrap_or_default();
+        Ok(lift::values_at(cells, &meaning, self.camera()?.size, places))
     }
 
     /// Class of each point by a source of labels.
@@ -245,7 +246,7 @@ impl Dataset {
     }
 
     /// Output of the network for an image, which must have the camera's size.
-    fn looked_at(&self, network: &dyn ImageSemantics, item: &Item) -> Result<Grid> {
+    fn looked_at(&self, network: &dyn ImageSemantics, item: &Item) -> Result<Arc<dyn Cells>> {
         let picture = item.picture()?;
         self.check_size(item, "image", [picture.width() as usize, picture.height() as usize])?;
         network.look(&picture).map_err(|what| item.flaw(Flaw::new(what)))
@@ -280,7 +281,7 @@ impl Undo<'_> {
 
 /// Stored values of one frame.
 enum Values {
-    Pixels(Grid),
+    Pixels(Arc<dyn Cells>),
     Points(Vec<f32>, usize),
 }
 
@@ -288,13 +289,13 @@ impl Values {
     fn read(item: &Item) -> Result<Self> {
         let path = match item {
             Item::File(path) => path,
-            Item::Message(message) => return Ok(Self::Pixels(message.grid()?)),
+            Item::Message(message) => return Ok(Self::Pixels(Arc::new(message.grid()?))),
         };
         let bytes = files::bytes(path)?;
         let flaw = |flaw: Flaw| flaw.of(path);
         if files::extension(path) == "bin" {
             let shape = parse::grid_shape(&files::text_of(&files::name(path))).ok_or_else(|| no_shape(path))?;
-            return Ok(Self::Pixels(parse::grid_f16(&bytes, shape).map_err(flaw)?));
+            return Ok(Self::Pixels(Arc::new(parse::grid_f16(&bytes, shape).map_err(flaw)?)));
         }
         let array = parse::npy(&bytes).map_err(flaw)?;
         match array.shape[..] {
@@ -302,7 +303,7 @@ impl Values {
                 let channels = parse::check_channels(channels).map_err(flaw)?;
                 Ok(Self::Points(array.values().map(|v| v as f32).collect(), channels))
             }
-            _ => Ok(Self::Pixels(Grid::from_npy(&array).map_err(flaw)?)),
+            _ => Ok(Self::Pixels(Arc::new(Grid::from_npy(&array).map_err(flaw)?))),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::classes::ClassTable;
 use crate::error::Error;
 use crate::layout::{Format, Split};
-use crate::parse::Grid;
+use crate::parse::Cells;
 
 /// How to open a dataset.
 #[derive(Debug, Clone, Default)]
@@ -65,7 +65,7 @@ pub trait ImageSemantics: Send + Sync + std::fmt::Debug {
         None
     }
     /// Semantics of an image as cells that cover it, or the reason for failure.
-    fn look(&self, image: &image::RgbImage) -> Result<Grid, String>;
+    fn look(&self, image: &image::RgbImage) -> Result<Arc<dyn Cells>, String>;
 }
 
 /// Ground truth beside the semantics.

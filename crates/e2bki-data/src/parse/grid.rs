@@ -12,6 +12,14 @@ const MAX_VALUES: usize = 1 << 28;
 /// Most channels: classes of any network. An array of no points may declare any number of them.
 pub(crate) const MAX_CHANNELS: usize = 65_536;
 
+/// Cells that cover an image, read one by one: what a network said may lie in memory in any order, and little of it is asked for.
+pub trait Cells: Send + Sync + std::fmt::Debug {
+    /// Channels, rows and columns.
+    fn shape(&self) -> [usize; 3];
+    /// Writes the channels of a cell.
+    fn read(&self, column: usize, row: usize, out: &mut [f32]);
+}
+
 /// Channels on a raster, held pixel by pixel so that one look-up touches neighbouring memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid {
@@ -53,6 +61,16 @@ impl Grid {
     pub fn cell(&self, column: usize, row: usize) -> &[f32] {
         let at = (row * self.width + column) * self.channels;
         &self.values[at..at + self.channels]
+    }
+}
+
+impl Cells for Grid {
+    fn shape(&self) -> [usize; 3] {
+        [self.channels, self.height, self.width]
+    }
+
+    fn read(&self, column: usize, row: usize, out: &mut [f32]) {
+        out.copy_from_slice(self.cell(column, row));
     }
 }
 

@@ -17,7 +17,7 @@ mod table;
 mod transforms;
 
 pub(crate) use grid::check_channels;
-pub use grid::{Grid, grid_f16, grid_shape};
+pub use grid::{Cells, Grid, grid_f16, grid_shape};
 pub use keyed::{Keyed, numbers};
 pub use las::las;
 pub use npy::{Npy, npy};

@@ -159,13 +159,14 @@ impl Looker {
         let raw = image.rgb.iter().flatten().copied().collect();
         let picture =
             RgbImage::from_raw(image.width as u32, image.height as u32, raw).context("an image of another size")?;
-        let grid = network.look(&picture).map_err(anyhow::Error::msg)?;
-        let sampler = Sampler::new(&grid, [image.width, image.height]);
-        let classes = grid.channels;
+        let said = network.look(&picture).map_err(anyhow::Error::msg)?;
+        let sampler = Sampler::new(said.as_ref(), [image.width, image.height]);
+        let [classes, ..] = said.shape();
+        let mut one = vec![0.0; classes];
         let mut evidence = vec![0.0; classes * frame.points.len()];
         for (row, point) in evidence.chunks_exact_mut(classes).zip(&frame.points) {
             if let Some([column, line]) = drive.pixel_of(*point) {
-                sampler.at([column as f64 + 0.5, line as f64 + 0.5], row);
+                sampler.at([column as f64 + 0.5, line as f64 + 0.5], &mut one, row);
             }
         }
         Ok(evidence)

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use e2bki_bag::compose;
-use e2bki_data::parse::Grid;
+use e2bki_data::parse::Cells;
 use e2bki_data::{ImageSemantics, Remap};
 
 use crate::account::Account;
@@ -102,7 +102,7 @@ pub struct Node<'a> {
     sharing: Option<Sharing>,
     planning: Option<Planning>,
     /// What the network said of the last picture, by its time.
-    looked: Option<(u64, Grid)>,
+    looked: Option<(u64, Arc<dyn Cells>)>,
     /// Makes the next scan ready meanwhile.
     ahead: Option<ahead::Ahead>,
 }

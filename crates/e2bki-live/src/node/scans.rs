@@ -1,6 +1,6 @@
 //! Scans that have their poses, and pictures where a network is to look at them, go into the map.
 
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
 use e2bki::Pose;
@@ -8,7 +8,7 @@ use e2bki_bag::compose;
 use e2bki_bag::messages::TransformMessage;
 use e2bki_bag::wire::Wire;
 use e2bki_data::camera::Camera;
-use e2bki_data::parse::Grid;
+use e2bki_data::parse::Cells;
 use e2bki_data::{ImageLook, picture_in};
 
 use super::ahead::{Ahead, Placed, Ready};
@@ -120,7 +120,7 @@ impl Node<'_> {
             Some(camera) => {
                 let classes = map.mapper().classes().len();
                 let (eye, values) = self.look(&camera, &scan, classes).map_err(|why| (Left::NoImage, why))?;
-                Box::new(move || scan.seen(pose, motion.as_ref(), &look_of(&camera, &eye, classes), values))
+                Box::new(move || scan.seen(pose, motion.as_ref(), &look_of(&camera, &eye, classes), values.as_ref()))
             }
         };
         Ok(Placed { stamp, arrived, pose, world, points })
@@ -170,7 +170,12 @@ impl Node<'_> {
     }
 
     /// What the network says of the picture of a scan's time, and the camera that took it; or why there is nothing.
-    fn look(&mut self, options: &CameraOptions, scan: &Scan, classes: usize) -> Result<(Camera, Grid), String> {
+    fn look(
+        &mut self,
+        options: &CameraOptions,
+        scan: &Scan,
+        classes: usize,
+    ) -> Result<(Camera, Arc<dyn Cells>), String> {
         let topic = &options.topic;
         let (info, picture) = {
             let Some(mut images) = self.inputs.images() else { return Err("no pictures are kept".into()) };

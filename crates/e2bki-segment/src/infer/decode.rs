@@ -13,19 +13,23 @@ pub(super) fn grid(values: &[f32], [channels, height, width]: [usize; 3], layout
     let mut out = vec![0.0; channels * cells];
     out.par_chunks_mut(channels * width).enumerate().for_each(|(row, cells_of_row)| {
         for (column, cell) in cells_of_row.chunks_exact_mut(channels).enumerate() {
-            let at = row * width + column;
-            match layout {
-                Layout::Nchw => {
-                    for (c, value) in cell.iter_mut().enumerate() {
-                        *value = values[c * cells + at];
-                    }
-                }
-                Layout::Nhwc => cell.copy_from_slice(&values[at * channels..][..channels]),
-            }
+            read_cell(values, cells, row * width + column, layout, cell);
             decode_cell(cell, output);
         }
     });
     Grid { channels, height, width, values: out }
+}
+
+/// Channels of one of so many cells.
+pub(super) fn read_cell(values: &[f32], cells: usize, at: usize, layout: Layout, out: &mut [f32]) {
+    match layout {
+        Layout::Nchw => {
+            for (value, plane) in out.iter_mut().zip(values.chunks_exact(cells)) {
+                *value = plane[at];
+            }
+        }
+        Layout::Nhwc => out.copy_from_slice(&values[at * out.len()..][..out.len()]),
+    }
 }
 
 /// Decodes one cell to the kind of [`Description::value_kind`](super::Description::value_kind).

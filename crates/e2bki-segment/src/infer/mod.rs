@@ -8,6 +8,7 @@ mod library;
 mod onnx;
 #[cfg(feature = "onnxruntime")]
 mod onnxruntime;
+mod output;
 pub(crate) mod preprocess;
 mod runtime;
 mod segmenter;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::description::{Description, Layout};
+use super::output::Values;
 use super::runtime::{Running, Runtime};
 use crate::error::{Error, Result};
 
@@ -95,10 +96,10 @@ impl Model {
     }
 
     /// Outputs with channels, height and width.
-    pub(super) fn run(&self, input: &[f32]) -> Result<(Vec<f32>, [usize; 3])> {
+    pub(super) fn run(&self, input: &[f32]) -> Result<(Values, [usize; 3])> {
         match self {
             #[cfg(feature = "onnx")]
-            Self::Tract(model) => model.run(input),
+            Self::Tract(model) => model.run(input).map(|(values, shape)| (Values::Own(values), shape)),
             #[cfg(feature = "onnxruntime")]
             Self::OnnxRuntime(model) => model.run(input),
         }

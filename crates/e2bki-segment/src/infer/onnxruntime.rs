@@ -12,6 +12,7 @@ use ort::value::{TensorElementType, TensorRef};
 use super::description::{Description, Layout};
 use super::library::candidates;
 use super::onnx::{InputFacts, chosen_output, image_shape, input_shape};
+use super::output::Values;
 use crate::error::{Error, Result};
 
 /// The loaded library: there is one in a process, and it stays.
@@ -132,19 +133,20 @@ impl Model {
     }
 
     /// Outputs with channels, height and width.
-    pub(super) fn run(&self, input: &[f32]) -> Result<(Vec<f32>, [usize; 3])> {
+    pub(super) fn run(&self, input: &[f32]) -> Result<(Values, [usize; 3])> {
         let bad = |what: String| Error::model(&self.name, what);
         let failed = |error: ort::Error| bad(format!("it cannot be run: {error}"));
         let input = TensorRef::from_array_view((input_shape(self.layout, self.size), input)).map_err(failed)?;
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let outputs = session.run(ort::inputs![input]).map_err(failed)?;
-        let output = outputs.values().nth(self.output).ok_or_else(|| bad("it has no output".into()))?;
+        let (_, output) = outputs.into_iter().nth(self.output).ok_or_else(|| bad("it has no output".into()))?;
         let kind = output.dtype().tensor_type();
         let shape: Vec<usize> = output.shape().iter().map(|d| usize::try_from(*d).unwrap_or(0)).collect();
         let is_float = matches!(kind, Some(TensorElementType::Float32));
         let shape = image_shape(&shape, self.layout, !is_float).map_err(bad)?;
-        let (_, values) = output.try_extract_tensor::<f32>().map_err(failed)?;
-        Ok((values.to_vec(), shape))
+        // Asked once here, so that reading cannot fail.
+        output.try_extract_tensor::<f32>().map_err(failed)?;
+        Ok((Values::OnnxRuntime(output), shape))
     }
 }
 
@@ -155,6 +157,9 @@ fn session(bytes: &[u8], library: &Library) -> std::result::Result<Session, Stri
         Session::builder(&library.environment)
             .map_err(|error| error.to_string())?
             .with_optimization_level(GraphOptimizationLevel::All)
+            .map_err(text)?
+            // Threads that wait for each other by spinning take the cores that the mapping needs meanwhile.
+            .with_intra_op_spinning(false)
             .map_err(text)?
             .with_intra_threads(rayon::current_num_threads())
             .map_err(text)?

@@ -20,14 +20,27 @@ pub(crate) fn resized(image: &RgbImage, [width, height]: [usize; 2]) -> Cow<'_, 
 pub(crate) fn values(image: &RgbImage, size: [usize; 2], input: &Input) -> Vec<f32> {
     let image = resized(image, size);
     let (pixels, _) = image.as_raw().as_chunks::<3>();
-    let value = |pixel: &[u8; 3], channel: usize| {
-        let color = if input.order == Order::Rgb { channel } else { 2 - channel };
-        (f32::from(pixel[color]) / 255.0 - input.mean[channel]) / input.std[channel]
-    };
+    let color = |channel: usize| if input.order == Order::Rgb { channel } else { 2 - channel };
+    // A byte has 256 values.
+    let tables: [[f32; 256]; 3] = std::array::from_fn(|channel| {
+        std::array::from_fn(|byte| (byte as f32 / 255.0 - input.mean[channel]) / input.std[channel])
+    });
+    let mut values = vec![0.0; 3 * pixels.len()];
     match input.layout {
         Layout::Nchw => {
-            (0..3).into_par_iter().flat_map_iter(|channel| pixels.iter().map(move |p| value(p, channel))).collect()
+            let fill = |(channel, plane): (usize, &mut [f32])| {
+                let (color, table) = (color(channel), &tables[channel]);
+                for (value, pixel) in plane.iter_mut().zip(pixels) {
+                    *value = table[usize::from(pixel[color])];
+                }
+            };
+            values.par_chunks_exact_mut(pixels.len().max(1)).enumerate().for_each(fill);
         }
-        Layout::Nhwc => pixels.iter().flat_map(|p| [value(p, 0), value(p, 1), value(p, 2)]).collect(),
+        Layout::Nhwc => {
+            for (place, pixel) in values.as_chunks_mut::<3>().0.iter_mut().zip(pixels) {
+                *place = std::array::from_fn(|channel| tables[channel][usize::from(pixel[color(channel)])]);
+            }
+        }
     }
+    values
 }

@@ -1,17 +1,19 @@
 //! Segmentation of images by our own network or any ONNX model.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use e2bki_data::camera::Sampler;
-use e2bki_data::parse::Grid;
+use e2bki_data::parse::{Cells, Grid};
 use e2bki_data::{ImageSemantics, ValueKind};
 use half::f16;
 use image::RgbImage;
 use rayon::prelude::*;
 
 use super::description::{Description, Layout};
+use super::output::{Undecoded, Values};
+use super::preprocess;
 use super::runtime::Running;
-use super::{decode, preprocess};
 use crate::error::{Error, Result};
 use crate::network::{InferenceNetwork, Tensor, Weights};
 
@@ -148,21 +150,24 @@ impl Segmenter {
         &self.description
     }
 
-    /// Runs the network on an image.
+    /// What the network says of an image, all of it.
     pub fn segment(&self, image: &RgbImage) -> Result<Segmentation> {
+        Ok(Segmentation { grid: self.run(image)?.grid(), kind: self.description.value_kind() })
+    }
+
+    fn run(&self, image: &RgbImage) -> Result<Undecoded> {
         let input = preprocess::values(image, self.size, &self.description.input);
         let (values, shape) = match &self.engine {
             Backend::Own(network) => {
                 let [width, height] = self.size;
                 let out = network.forward(&Tensor { channels: 3, images: 1, height, width, values: input });
                 let shape = [out.channels, out.height, out.width];
-                (out.values, shape)
+                (Values::Own(out.values), shape)
             }
             #[cfg(any(feature = "onnx", feature = "onnxruntime"))]
             Backend::Onnx(model) => model.run(&input)?,
         };
-        let grid = decode::grid(&values, shape, self.description.input.layout, &self.description.output);
-        Ok(Segmentation { grid, kind: self.description.value_kind() })
+        Ok(Undecoded { values, shape, layout: self.description.input.layout, output: self.description.output.clone() })
     }
 }
 
@@ -188,7 +193,8 @@ impl ImageSemantics for Segmenter {
         (!own).then(|| Segmenter::runtime(self))
     }
 
-    fn look(&self, image: &RgbImage) -> std::result::Result<Grid, String> {
-        Segmenter::segment(self, image).map(|output| output.grid).map_err(|error| error.to_string())
+    fn look(&self, image: &RgbImage) -> std::result::Result<Arc<dyn Cells>, String> {
+        let said = self.run(image).map_err(|error| error.to_string())?;
+        Ok(Arc::new(said))
     }
 }
