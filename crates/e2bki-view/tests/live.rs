@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use common::{Browser, insert, new_map};
-use e2bki_view::{Instance, Publisher, Scene, Scenes, ServeOptions, Server, Subscriber, Tile};
+use e2bki_view::{Instance, Publisher, Scene, Scenes, ServeOptions, Server, Subscriber, Tile, answer};
 use serde_json::{Value, json};
 
 fn start() -> (e2bki::Mapper, Server, Publisher) {
@@ -140,9 +140,15 @@ fn after_a_run_the_browser_has_the_whole_map() {
     let expected =
         means.iter().zip(beliefs.iter()).zip(map.primitives()).map(|((m, b), p)| (*m, p.label(), b.uncertainty()));
     common::assert_same(primitives, expected.collect());
-    for at in means.iter().step_by(53) {
+    // Also beside the primitives, where answers depend on several of them and on how the surface runs.
+    for (at, aside) in means.iter().step_by(53).zip([0.0, 0.1, -0.25].into_iter().cycle()) {
+        let at = at.map(|v| v + aside);
         let said = late.ask(&json!({"kind": "query", "id": 1, "map": 0, "at": at}));
-        assert_eq!(said["belief"]["alpha"], json!(map.query(&[*at]).alpha(0).collect::<Vec<_>>()));
+        let mut expected = answer(&map, at);
+        assert_eq!(said["belief"]["alpha"], json!(map.query(&[at]).alpha(0).collect::<Vec<_>>()));
+        // Through text and back, as the answer was.
+        expected = serde_json::from_str(&expected.to_string()).unwrap();
+        assert_eq!(said["belief"], expected);
     }
     let nowhere = late.ask(&json!({"kind": "query", "id": 1, "map": 0, "at": [5000.0, 0.0, 0.0]}));
     assert_eq!(nowhere["belief"]["label"], Value::Null);

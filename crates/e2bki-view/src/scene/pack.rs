@@ -16,6 +16,9 @@ use crate::error::Result;
 use crate::instance::{Instance, instances};
 use crate::tile::{Square, Tile};
 
+/// Kernels reach a little beyond the means.
+const BEYOND_M: f64 = 1.0;
+
 impl Scene {
     pub(super) fn packed(&self, map: u8, square: Square, what: Layer) -> Result<Option<Bytes>> {
         if let Content::City(city) = &self.content {
@@ -136,7 +139,7 @@ impl Scene {
         let tile = Tile::of(at[0], at[1]);
         Ok(match &self.content {
             Content::Static { map, .. } => answer(map, at),
-            Content::Live { .. } => answer(&self.part_at(tile)?, at),
+            Content::Live { .. } => answer(&self.part_around(tile, at)?, at),
             Content::City(city) => answer(&city.part_at(tile)?, at),
             Content::Voxels { .. } => belief(&self.classes, &self.beliefs(tile, &[at])?, at),
         })
@@ -169,6 +172,23 @@ impl Scene {
         }
     }
 
+    /// What the belief at a position in a tile depends on: a hundredth of the tile, of which a map would take tens of megabytes.
+    fn part_around(&self, tile: Tile, at: [f64; 3]) -> Result<Mapper> {
+        let Content::Live { config, snapshots, .. } = &self.content else { return self.part_at(tile) };
+        let Some(snapshot) = lock(snapshots).get(tile) else { return self.part_at(tile) };
+        // Kernels reach in from so far, and how they run may depend on others as far away from them.
+        let margin = 2.0 * config.longest_influence();
+        let near =
+            |state: &&PrimitiveState| state.sums.mean().iter().zip(at).all(|(mean, at)| (mean - at).abs() <= margin);
+        let states: Vec<PrimitiveState> = snapshot.states.iter().filter(near).cloned().collect();
+        let free = snapshot.free.as_ref().map(|counters| {
+            let means = states.iter().map(|state| state.sums.mean());
+            let and_above = means.flat_map(|[x, y, z]| [[x, y, z], [x, y, z + CUBE_M]]);
+            counters.part(at.map(|v| v - BEYOND_M), at.map(|v| v + BEYOND_M), and_above)
+        });
+        self.part(config, states, free, snapshot.next_id)
+    }
+
     /// The instances of a tile; empty if the map has no such tile, or no primitives.
     pub(crate) fn instances(&self, tile: Tile) -> Result<Vec<Instance>> {
         let Some(known) = lock(&self.tiles).get(&tile).copied() else { return Ok(Vec::new()) };
@@ -195,8 +215,6 @@ pub(crate) fn states_in(map: &Mapper, tile: Tile, heights: [f64; 2]) -> Vec<Prim
 
 /// What was seen and seen through in a tile, and where those primitives are; nothing if the map does not know it.
 pub(crate) fn counters_in(map: &Mapper, tile: Tile, heights: [f64; 2], states: &[PrimitiveState]) -> Option<Counters> {
-    /// Kernels reach a little beyond the means.
-    const BEYOND_M: f64 = 1.0;
     let counters = map.free_space().filter(|counters| !counters.is_empty())?;
     let (low, high) = tile.bounds(heights);
     // What can move goes with what was above it.
