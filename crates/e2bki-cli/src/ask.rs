@@ -77,7 +77,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
 }
 
-/// A number without the digits that sums of lengths leave behind.
+/// A number without the digits that sums of lengths leave behind, and without the sign of a sum of none.
 fn rounded(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
+    (value * 1e6).round() / 1e6 + 0.0
 }

@@ -18,7 +18,7 @@ pub(crate) struct Source {
     #[arg(long, value_name = "FILE")]
     robot: Option<PathBuf>,
     /// Side of a cell, metres
-    #[arg(long, value_name = "METRES", default_value_t = 0.2)]
+    #[arg(long, value_name = "METRES", default_value_t = 0.2, allow_negative_numbers = true)]
     resolution: f64,
     /// Only this rectangle: x0,y0,x1,y1 [default: the whole map]
     #[arg(long, value_name = "RECTANGLE", allow_hyphen_values = true)]
@@ -50,7 +50,13 @@ impl Source {
         });
         let map = maps::load(&self.map, inside)?;
         if map.is_empty() {
-            bail!("the map is empty{}", if region.is_some() { " in this region" } else { "" });
+            match region {
+                Some(_) => bail!(
+                    "the map is empty in this region; `e2bki info {}` says how far it reaches",
+                    self.map.display()
+                ),
+                None => bail!("the map is empty"),
+            }
         }
         let grid = wanted.map_or_else(|| grid(extent(&map)), Ok)?;
         let unknown = if self.unknown_lethal { UnknownClasses::Lethal } else { UnknownClasses::Refuse };
@@ -127,16 +133,21 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         bail!("the ending of {} must be yaml, tif, npz or png", options.out.display());
     }
     let (mode, place) = (formats::Nav2Mode::by_name(&options.mode)?, options.source.place()?);
+    let draw: Vec<&str> = options.draw.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    let known = LAYERS.map(|(name, ..)| name);
+    if let Some(name) = draw.iter().find(|name| !known.contains(name)) {
+        bail!("--draw: unknown layer `{name}`; known: {}", known.join(", "));
+    }
+    if draw.is_empty() && ending == "png" {
+        bail!("--draw names no layer to draw; known: {}", known.join(", "));
+    }
     let (map, layers) = options.source.compute()?;
     let (names, colors) = (map.classes().names(), map.classes().colors());
     let out: &Path = &options.out;
     let files = match ending.as_str() {
         "tif" | "tiff" => vec![formats::geotiff(&layers, names, out, &place)?],
         "npz" => vec![formats::npz(&layers, names, out)?],
-        "png" => {
-            let draw: Vec<&str> = options.draw.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
-            formats::pictures(&layers, &draw, colors, out)?
-        }
+        "png" => formats::pictures(&layers, &draw, colors, out)?,
         _ => formats::nav2(&layers, out, mode)?,
     };
     let [width, height] = layers.grid().size;

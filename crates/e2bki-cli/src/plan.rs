@@ -45,6 +45,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     {
         bail!("the ending of {} must be geojson or csv", path.display());
     }
+    if let Some(path) = options.picture.as_ref().filter(|path| ending(path) != "png") {
+        bail!("the ending of {} must be png", path.display());
+    }
     let (from, to) = (maps::numbers(&options.from, "--from")?, maps::numbers(&options.to, "--to")?);
     let place = options.source.place()?;
     let (_, layers) = options.source.compute()?;

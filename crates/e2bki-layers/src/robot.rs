@@ -82,7 +82,10 @@ impl Robot {
     /// Reads text; `origin` names it in errors.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self> {
         let bad = |what: String| Error::Robot { origin: origin.into(), what };
-        let robot: Self = toml::from_str(text).map_err(|error| bad(error.to_string()))?;
+        // In words of the file, not of the program.
+        let said = |error: toml::de::Error| error.to_string().trim_end().replace("expected f64", "expected a number");
+        let said = |error| said(error).replace("expected u8", "expected a whole number, 0 to 100");
+        let robot: Self = toml::from_str(text).map_err(|error| bad(said(error)))?;
         robot.check().map_err(bad)?;
         Ok(robot)
     }
@@ -147,7 +150,8 @@ mod tests {
             ("wheels = 4", "wheels"),
             ("unknown_cost = 101", "unknown_cost"),
             ("[costs]\ngrass = 120", "grass"),
-            ("width = \"wide\"", "width"),
+            ("width = \"wide\"", "expected a number"),
+            ("[costs]\ngrass = 500", "expected a whole number, 0 to 100"),
         ] {
             assert!(message(text).contains(part) && message(text).contains("mine.toml"), "{}", message(text));
         }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::grid::Grid;
-use crate::ground::reach_m;
+use crate::ground::{half_window, reach_m};
 use crate::surfel::{SPREAD_M, Span, Surfel};
 
 /// The tiles of a grid, with one more on each side for what leans in.
@@ -177,6 +177,12 @@ impl Tiles {
         let (column, row) = (tile % width, tile / width);
         (row.saturating_sub(1)..(row + 2).min(height))
             .flat_map(move |y| (column.saturating_sub(1)..(column + 2).min(width)).map(move |x| y * width + x))
+    }
+
+    /// How many tiles away from a cell its height and its steps depend on the ground.
+    pub(crate) fn beside(&self, grid: &Grid) -> usize {
+        // A hair less: cells do not divide a metre exactly.
+        ((half_window(grid) + 1) as f64 * grid.resolution / f64::from(self.side) - 1e-9).ceil() as usize
     }
 
     /// Side of a tile, whole metres.

@@ -80,6 +80,8 @@ mod tests {
                     let way = found.unwrap();
                     // A chain's cost is at the cells' edges, a way's along it: equal where the way is the chain.
                     prop_assert!(way.cost <= best + 1e-3, "{} {best}", way.cost);
+                    // Also where it passes between two obstacles that touch at a corner.
+                    prop_assert_eq!(way.risk, 0.0);
                     prop_assert!(way.length >= (to[0] - from[0]).hypot(to[1] - from[1]) - 1e-9);
                     prop_assert_eq!(&way.steps[0].at[..2], &from[..]);
                     prop_assert_eq!(&way.steps[way.steps.len() - 1].at[..2], &to[..]);

@@ -49,7 +49,7 @@ impl Layers {
             self.look(map, &asked, if everything { &Area::Everywhere } else { area }, everything || moved_on);
         }
         self.moment = Some(map.moment());
-        let (waiting, oldest) = self.late.finish(&self.tiles);
+        let (waiting, oldest) = self.late.finish(&self.tiles, if everything { &Area::Everywhere } else { area });
         Ok(Refreshed { cells, asked: count, waiting, oldest, everything })
     }
 

@@ -23,18 +23,21 @@ impl Layers {
         area: &Area,
     ) -> Result<(usize, usize)> {
         let bare = self.note_raised(raised, &changed);
-        let taken = self.late.take_cells(&self.tiles, area, &self.heights);
-        let (mut band, mut count) = (0, 0);
-        while band < taken.len() {
-            let (first, mut places) = (band, Vec::new());
-            while band < taken.len() && (places.is_empty() || places.len() + taken[band].len() <= AT_ONCE) {
-                places.extend(taken[band].iter().map(|cell| self.place(*cell)));
-                band += 1;
+        let mut taken = self.late.take_cells(&self.tiles, area, &self.heights);
+        // In the order in which the map looks at places, so that it has nothing to sort: eight cubic metres after the other.
+        taken.sort_unstable_by_key(|question| (question.block.map(|v| v >> 1), question.block));
+        let (mut rest, mut count) = (&taken[..], 0);
+        while !rest.is_empty() {
+            let (mut places, mut answers) = (Vec::new(), vec![Vec::new(); self.tiles.size()[1]]);
+            while let Some((next, after)) = rest.split_first()
+                && (places.is_empty() || places.len() + next.cells.len() <= AT_ONCE)
+            {
+                answers[next.band].extend(next.cells.iter().copied().zip(places.len()..));
+                places.extend(next.cells.iter().map(|cell| self.place(*cell)));
+                rest = after;
             }
-            if !places.is_empty() {
-                count += places.len();
-                self.believe(first, &taken[first..band], &(asked.query)(&places)?, asked.calibrated, &mut changed);
-            }
+            count += places.len();
+            self.believe(&answers, &(asked.query)(&places)?, asked.calibrated, &mut changed);
         }
         Ok((bare + self.cost(&changed, asked), count))
     }
@@ -73,38 +76,35 @@ impl Layers {
         bare.sum()
     }
 
-    /// Takes over beliefs at the ground of cells, by rows of tiles from one on, and marks those that are others than before.
-    fn believe(&mut self, first: usize, part: &[Vec<usize>], beliefs: &Beliefs, calibrated: bool, changed: &mut Marks) {
+    /// Takes over beliefs at the ground of cells, by rows of tiles: cells with the numbers of their answers. Marks those that are
+    /// others than before.
+    fn believe(&mut self, asked: &[Vec<(usize, usize)>], beliefs: &Beliefs, calibrated: bool, changed: &mut Marks) {
         let (tiles, grid, classes) = (&self.tiles, &self.grid, self.classes);
-        let asked = part.iter().enumerate().filter(|(_, cells)| !cells.is_empty());
-        asked.for_each(|(band, _)| changed.widen(&tiles.rows_of(first + band)));
-        let before = |band: usize| part[..band].iter().map(Vec::len).sum::<usize>();
-        let answers: Vec<usize> = (0..part.len()).map(before).collect();
+        let some = asked.iter().enumerate().filter(|(_, cells)| !cells.is_empty());
+        some.for_each(|(band, _)| changed.widen(&tiles.rows_of(band)));
         let bands = tiles.bands(grid, 1, &mut self.cells).into_par_iter();
         let bands = bands.zip(tiles.bands(grid, classes, &mut self.probability).into_par_iter());
         let bands = bands.zip(tiles.bands(grid, 1, changed.cells_mut()));
-        bands.skip(first).zip(part).zip(answers).enumerate().with_max_len(BANDS).for_each(
-            |(band, ((((cells, probability), marks), part), answer))| {
-                let start = tiles.rows_of(first + band).start * grid.size[0];
-                let mut before = vec![0.0; classes];
-                // Their powers are what takes longest here: all at once.
-                let there: Vec<Belief> = (answer..answer + part.len()).map(|place| beliefs.get(place)).collect();
-                for (place, (cell, u_sem)) in part.iter().zip(semantic_uncertainties(&there)).enumerate() {
-                    let at = cell - start;
-                    let probability = &mut probability[at * classes..][..classes];
-                    before.copy_from_slice(probability);
-                    let class = cells[at].class;
-                    cells[at].believe(
-                        (&there[place], u_sem),
-                        beliefs.expectation(answer + place),
-                        probability,
-                        calibrated,
-                    );
-                    // Costs depend on nothing else.
-                    marks[at] |= cells[at].class != class || before != probability;
-                }
-            },
-        );
+        bands.zip(asked).enumerate().with_max_len(BANDS).for_each(|(band, (((cells, probability), marks), asked))| {
+            let start = tiles.rows_of(band).start * grid.size[0];
+            let mut before = vec![0.0; classes];
+            // Their powers are what takes longest here: all at once.
+            let there: Vec<Belief> = asked.iter().map(|(_, place)| beliefs.get(*place)).collect();
+            for (((cell, place), belief), u_sem) in asked.iter().zip(&there).zip(semantic_uncertainties(&there)) {
+                let (at, strength) = (cell - start, belief.strength());
+                let probability = &mut probability[at * classes..][..classes];
+                before.copy_from_slice(probability);
+                let class = cells[at].class;
+                cells[at].believe(
+                    (belief, u_sem),
+                    beliefs.alpha(*place).map(|alpha| alpha / strength),
+                    probability,
+                    calibrated,
+                );
+                // Costs depend on nothing else.
+                marks[at] |= cells[at].class != class || before != probability;
+            }
+        });
     }
 
     /// What driving on the marked cells costs, as far as their ground is known; returns how many there are.

@@ -4,7 +4,6 @@ use e2bki::Changes;
 
 use super::{Area, NOWHERE, Views};
 use crate::grid::Grid;
-use crate::ground::half_window;
 use crate::tiles::Tiles;
 
 /// What waits to be computed, by tile.
@@ -28,6 +27,20 @@ pub(super) struct Late {
     since: Vec<u32>,
 }
 
+/// Cells of a tile that are to be asked about, of those whose ground is in a cubic metre.
+pub(super) struct Question {
+    pub(super) block: [i32; 3],
+    /// The row of tiles.
+    pub(super) band: usize,
+    pub(super) cells: Vec<usize>,
+}
+
+/// The cubic metre that a height is in, without a call into the system's mathematics.
+fn floor(height: f32) -> i32 {
+    let whole = height as i32;
+    whole.saturating_sub(i32::from(whole as f32 > height))
+}
+
 /// Surfaces of a cubic metre of a tile changed.
 fn add_block(blocks: &mut Vec<[i32; 3]>, block: [i32; 3]) {
     // There are few in a tile, however often they change.
@@ -43,11 +56,9 @@ fn add_view([from, to]: &mut [f32; 2], low: f32, high: f32) {
 
 impl Late {
     pub(super) fn none(grid: &Grid, tiles: &Tiles) -> Self {
-        let beside = (half_window(grid) + 1) as f64 * grid.resolution / f64::from(tiles.side());
         Self {
             now: 0,
-            // A hair less: cells do not divide a metre exactly.
-            felt: 2 + (beside - 1e-9).ceil() as usize,
+            felt: 2 + tiles.beside(grid),
             blocks: vec![Vec::new(); tiles.len()],
             views: vec![NOWHERE; tiles.len()],
             raised: vec![false; grid.len()],
@@ -81,6 +92,21 @@ impl Late {
             }
         };
         rayon::join(surfaces, beliefs);
+        self.feel(tiles);
+    }
+
+    /// Tiles that feel a change of surfaces wait: what is not read of them does so even when the surfaces were taken over.
+    fn feel(&mut self, tiles: &Tiles) {
+        for tile in self.felt_tiles(tiles) {
+            self.wait(tile);
+        }
+    }
+
+    /// A tile may be out of date from now on, if it was not.
+    fn wait(&mut self, tile: usize) {
+        if self.since[tile] == 0 {
+            self.since[tile] = self.now + 1;
+        }
     }
 
     /// Beliefs can differ everywhere.
@@ -111,9 +137,9 @@ impl Late {
         taken
     }
 
-    /// Takes the cells of an area that are to be asked about, by rows of tiles.
-    pub(super) fn take_cells(&mut self, tiles: &Tiles, area: &Area, heights: &[f32]) -> Vec<Vec<usize>> {
-        let (width, mut taken) = (tiles.size()[0], vec![Vec::new(); tiles.size()[1]]);
+    /// Takes the cells of an area that are to be asked about, tile by tile.
+    pub(super) fn take_cells(&mut self, tiles: &Tiles, area: &Area, heights: &[f32]) -> Vec<Question> {
+        let (width, mut taken) = (tiles.size()[0], Vec::new());
         for tile in 0..tiles.len() {
             let waits = self.rises[tile] || self.views[tile] != NOWHERE;
             if !waits || !area.is_near(tiles.bounds(tile), 0.0) {
@@ -121,13 +147,20 @@ impl Late {
             }
             let [low, high] = std::mem::replace(&mut self.views[tile], NOWHERE);
             let rises = std::mem::take(&mut self.rises[tile]);
+            let mut cells = Vec::with_capacity(tiles.cells(tile).len());
             for cell in tiles.cells(tile).iter() {
                 let height = heights[cell];
                 let raised = rises && std::mem::take(&mut self.raised[cell]);
                 if height.is_finite() && (raised || (height >= low && height <= high)) {
-                    taken[tile / width].push(cell);
+                    cells.push(cell);
                 }
             }
+            let up = |cell: &usize| floor(heights[*cell]);
+            cells.sort_by_key(up);
+            let [x, y] = tiles.bounds(tile)[0].map(|v| v as i32);
+            let part =
+                |cells: &[usize]| Question { block: [x, y, up(&cells[0])], band: tile / width, cells: cells.to_vec() };
+            taken.extend(cells.chunk_by(|a, b| up(a) == up(b)).map(part));
         }
         taken
     }
@@ -142,37 +175,30 @@ impl Late {
         self.unseen.iter_mut().enumerate().map(one).collect()
     }
 
-    /// A refresh is done: returns how many cells may be out of date, and for how many refreshes the first of them have been.
-    pub(super) fn finish(&mut self, tiles: &Tiles) -> (usize, u32) {
-        self.now += 1;
-        let felt = self.felt_tiles(tiles);
+    /// A refresh of an area is done: returns how many cells may be out of date, and for how many refreshes the first of them have been.
+    pub(super) fn finish(&mut self, tiles: &Tiles, area: &Area) -> (usize, u32) {
         let (mut cells, mut oldest) = (0, 0);
         for tile in 0..tiles.len() {
-            let late = felt[tile] || self.rises[tile] || self.unseen[tile] || self.views[tile] != NOWHERE;
-            let since = &mut self.since[tile];
-            *since = if !late {
-                0
-            } else if *since == 0 {
-                self.now
-            } else {
-                *since
-            };
+            if self.since[tile] != 0 && area.is_near(tiles.bounds(tile), 0.0) {
+                self.since[tile] = 0;
+            }
+            if self.rises[tile] || self.unseen[tile] || self.views[tile] != NOWHERE {
+                self.wait(tile);
+            }
             let count = tiles.cells(tile).len();
-            if late && count > 0 {
+            if self.since[tile] != 0 && count > 0 {
                 cells += count;
-                oldest = oldest.max(self.now + 1 - *since);
+                oldest = oldest.max(self.now + 2 - self.since[tile]);
             }
         }
+        self.now += 1;
         (cells, oldest)
     }
 
     /// The tiles that feel a change of surfaces which were not taken over.
-    fn felt_tiles(&self, tiles: &Tiles) -> Vec<bool> {
+    fn felt_tiles(&self, tiles: &Tiles) -> Vec<usize> {
         let ([width, height], reach) = (tiles.size(), self.felt);
         let mut felt = vec![false; self.blocks.len()];
-        if self.blocks.iter().all(Vec::is_empty) {
-            return felt;
-        }
         let mut tall = felt.clone();
         for (tile, _) in self.blocks.iter().enumerate().filter(|(_, blocks)| !blocks.is_empty()) {
             let (column, row) = (tile % width, tile / width);
@@ -183,7 +209,7 @@ impl Late {
             let first = tile - column;
             felt[first + column.saturating_sub(reach)..first + (column + reach + 1).min(width)].fill(true);
         }
-        felt
+        (0..felt.len()).filter(|tile| felt[*tile]).collect()
     }
 
     /// Whether the cells of a tile may be those of an earlier state of the map.
@@ -203,18 +229,21 @@ mod tests {
         let mut late = Late::none(&grid, &tiles);
         let at = |x: i32| ([x, 1, 0], tiles.of_block([x, 1, 0]).unwrap());
         [3, 20, 28, 3].iter().for_each(|x| add_block(&mut late.blocks[at(*x).1], at(*x).0));
-        // Three tiles are felt around the two metres that are asked for: 15 to 25.
-        let near = Area::Around([20.0, 1.0], 2.0);
+        late.feel(&tiles);
+        // Metres 17 to 22 are read, and what changed in metres 14 to 25 is felt there.
+        let (near, away) = (Area::Between([18.0, 0.0], [22.0, 3.0]), Area::Between([90.0; 2], [91.0; 2]));
         assert_eq!(late.take_blocks(&tiles, &near), [at(20)]);
-        let (cells, oldest) = late.finish(&tiles);
-        // Metres 0 to 6 and 25 to 29 of 30, of three rows of four cells each.
-        assert_eq!((cells, oldest), ((7 + 5) * 3 * 4, 1));
-        assert!(late.has(at(6).1) && !late.has(at(7).1) && late.has(at(25).1));
+        let (cells, oldest) = late.finish(&tiles, &near);
+        // Metres 0 to 6, 23 and 25 to 29 of 30, of three rows of four cells each.
+        assert_eq!((cells, oldest), ((7 + 1 + 5) * 3 * 4, 1));
+        let waits = |x: i32| late.has(at(x).1);
+        assert!(waits(6) && !waits(7) && !waits(22) && waits(23) && !waits(24) && waits(25));
         add_block(&mut late.blocks[at(20).1], at(20).0);
-        assert_eq!(late.finish(&tiles).1, 2);
+        late.feel(&tiles);
+        assert_eq!(late.finish(&tiles, &away).1, 2);
         assert_eq!(late.take_blocks(&tiles, &Area::Between([0.0; 2], [1.0; 2])), [at(3)]);
         assert_eq!(late.take_blocks(&tiles, &Area::Everywhere), [at(20), at(28)]);
-        assert_eq!(late.finish(&tiles), (0, 0));
+        assert_eq!(late.finish(&tiles, &Area::Everywhere), (0, 0));
     }
 
     #[test]
@@ -230,13 +259,17 @@ mod tests {
         let (raised, rises) = late.raised_mut();
         raised[8] = true;
         rises[tile(0)] = true;
-        let some = late.take_cells(&tiles, &Area::Between([0.0; 2], [1.9, 1.0]), &heights);
-        assert_eq!(some.concat(), [8, 2]);
-        assert!(late.finish(&tiles).0 > 0);
-        assert_eq!(late.take_cells(&tiles, &Area::Everywhere, &heights).concat(), [14]);
+        let part = Area::Between([0.0; 2], [1.9, 1.0]);
+        let cells = |taken: Vec<Question>| taken.into_iter().flat_map(|question| question.cells).collect::<Vec<_>>();
+        assert_eq!(cells(late.take_cells(&tiles, &part, &heights)), [8, 2]);
+        assert!(late.finish(&tiles, &part).0 > 0);
+        assert_eq!(cells(late.take_cells(&tiles, &Area::Everywhere, &heights)), [14]);
         late.close_eyes();
-        assert!(late.finish(&tiles).0 == grid.len());
+        assert!(late.finish(&tiles, &Area::Everywhere).0 == grid.len());
         assert!(late.take_unseen(&tiles, &Area::Everywhere).iter().all(|taken| *taken));
-        assert_eq!(late.finish(&tiles), (0, 0));
+        assert_eq!(late.finish(&tiles, &Area::Everywhere), (0, 0));
+        for height in [0.0_f32, -0.0, 0.5, -0.5, -3.0, 7.99, 1e9, -1e9, -1e-30] {
+            assert_eq!(f64::from(floor(height)), f64::from(height.floor()));
+        }
     }
 }

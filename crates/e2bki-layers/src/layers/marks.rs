@@ -22,7 +22,7 @@ impl Spare {
     /// Of grids with more cells than this, nothing is kept.
     const MOST_CELLS: usize = 1 << 20;
     /// How many are in use at a time, and a few more.
-    const MOST: usize = 16;
+    const MOST: usize = 24;
 
     fn take(&self, len: usize) -> Vec<bool> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -166,6 +166,25 @@ impl Marks {
         grown
     }
 
+    /// Marks what is new as well, and takes of all marks those that are wanted.
+    pub(super) fn take_with(&mut self, new: &Self, wanted: &Self) -> Self {
+        self.join(new);
+        if wanted.everything {
+            let none = self.like(0..0);
+            return std::mem::replace(self, none);
+        }
+        let first = self.rows.start.max(wanted.rows.start);
+        let rows = first..self.rows.end.min(wanted.rows.end).max(first);
+        let part = rows.start * self.width..rows.end * self.width;
+        let mut taken = self.like(rows);
+        let marks = self.cells[part.clone()].iter_mut().zip(&mut taken.cells[part.clone()]);
+        for ((mark, taken), wanted) in marks.zip(&wanted.cells[part]) {
+            *taken = *mark & *wanted;
+            *mark &= !*wanted;
+        }
+        taken
+    }
+
     /// Marks what another has marked as well.
     pub(super) fn join(&mut self, other: &Self) {
         self.everything |= other.everything;
@@ -203,5 +222,22 @@ mod tests {
         }
         marks.join(&Marks::all(&grid, &Arc::default()));
         assert!(marks.everything && marks.has(1));
+    }
+
+    #[test]
+    fn what_is_wanted_is_taken_and_the_rest_is_due() {
+        let (grid, spare) = (Grid::covering([0.0; 2], [4.0, 3.0], 1.0).unwrap(), Arc::default());
+        let marked = |cells: &[usize]| {
+            let mut marks = Marks::none(&grid, &spare, 0..0);
+            cells.iter().for_each(|cell| marks.add(*cell));
+            marks
+        };
+        let cells = |marks: &Marks| (0..grid.len()).filter(|cell| marks.has(*cell)).collect::<Vec<_>>();
+        let mut due = marked(&[1, 9]);
+        assert_eq!(cells(&due.take_with(&marked(&[2, 5]), &marked(&[5, 6]))), [5]);
+        assert!(cells(&due.take_with(&marked(&[]), &marked(&[]))).is_empty());
+        assert_eq!(cells(&due.take_with(&marked(&[0]), &marked(&[0, 1, 2, 3]))), [0, 1, 2]);
+        assert_eq!(cells(&due.take_with(&marked(&[11]), &Marks::all(&grid, &spare))), [9, 11]);
+        assert!(cells(&due).is_empty() && !due.everything);
     }
 }

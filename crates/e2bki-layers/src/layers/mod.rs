@@ -1,5 +1,6 @@
 //! The layers of a grid, computed from a map and kept up to date with it.
 
+mod due;
 mod follow;
 mod judge;
 mod late;
@@ -20,6 +21,7 @@ use crate::grid::Grid;
 use crate::ground::{Floor, RowSums};
 use crate::surfel;
 use crate::tiles::Tiles;
+use due::{Due, Wanted};
 use late::Late;
 use marks::{Marks, Spare};
 
@@ -43,6 +45,8 @@ pub struct Layers {
     rows: Vec<RowSums>,
     /// What is out of date with the map.
     late: Late,
+    /// What every step has still to do, of what was taken over.
+    due: Due,
     /// Memory for marks.
     spare: Arc<Spare>,
     /// The first second of the map.
@@ -99,7 +103,7 @@ impl Layers {
     }
 
     fn empty(grid: Grid, settings: Settings, classes: usize) -> Self {
-        let tiles = Tiles::of(&grid);
+        let (tiles, spare) = (Tiles::of(&grid), Arc::default());
         Self {
             settings,
             classes,
@@ -111,7 +115,8 @@ impl Layers {
             heights: vec![f32::NAN; grid.len()],
             rows: vec![RowSums::default(); grid.len()],
             late: Late::none(&grid, &tiles),
-            spare: Arc::default(),
+            due: Due::nothing(&grid, &spare),
+            spare,
             begin: None,
             moment: None,
             tiles,
@@ -122,20 +127,23 @@ impl Layers {
     fn compute_all(&mut self, asked: &Asked<'_>) -> Result<(usize, usize)> {
         self.late.clear();
         self.late.doubt_all();
+        self.due = Due::nothing(&self.grid, &self.spare);
         self.compute(&Marks::all(&self.grid, &self.spare), asked, &Area::Everywhere)
     }
 
-    /// Computes everything that depends on cells whose surfaces changed, and on beliefs in an area. Each step says which of its
-    /// results are others than before, and the next one starts from these alone. Returns how many cells were judged, and asked about.
+    /// Computes what an area shows of cells whose surfaces changed, and of beliefs. Each step says which of its results are others than
+    /// before, and the next one starts from these alone, and from what it left undone. Returns how many cells were judged, and asked about.
     fn compute(&mut self, touched: &Marks, asked: &Asked<'_>, area: &Area) -> Result<(usize, usize)> {
-        let (samples, floors) = self.find_samples(touched);
-        let (admitted, mut changed) = self.admit_ground(samples, &floors);
-        let (raised, tilted) = self.fit_ground(&admitted);
+        let wanted = Wanted::of(area, &self.grid, &self.tiles, &self.spare);
+        let (samples, floors) = self.find_samples(touched, &wanted);
+        let (admitted, mut changed) = self.admit_ground(samples, &floors, &wanted);
+        let (raised, tilted) = self.fit_ground(&admitted, &wanted);
         changed.join(&tilted);
-        changed.join(&self.find_obstacles(touched, &floors, admitted, &raised));
+        changed.join(&self.find_obstacles(touched, &floors, admitted, &raised, &wanted));
         if touched.everything {
             changed = touched.clone();
         }
+        let changed = self.due.costs.take_with(&changed, &wanted.read);
         self.judge(&raised, changed, asked, area)
     }
 

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::Layers;
+use super::due::Wanted;
 use super::marks::{BANDS, MOST_ROWS, Marks, ROWS, rows_of};
 use crate::cell::Cell;
 use crate::grid::Grid;
@@ -38,10 +39,12 @@ impl Layers {
         floors: &[usize],
         admitted: Marks,
         raised: &Marks,
+        wanted: &Wanted,
     ) -> Marks {
         let mut steps = admitted;
         steps.join(raised);
-        let mut changed = self.find_steps(&steps.grown([1, 1]));
+        let steps = self.due.steps.take_with(&steps.grown([1, 1]), &wanted.read);
+        let mut changed = self.find_steps(&steps);
         let mut stand = touched.clone();
         stand.join(raised);
         if !stand.everything {
@@ -50,6 +53,7 @@ impl Layers {
                 self.tiles.cells(tile).iter().filter(|c| !self.heights[*c].is_finite()).for_each(|c| stand.add(c));
             }
         }
+        let stand = self.due.standing.take_with(&stand, &wanted.read);
         changed.join(&self.find_standing(&stand));
         changed
     }

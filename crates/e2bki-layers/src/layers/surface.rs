@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::Layers;
+use super::due::Wanted;
 use super::marks::{BANDS, MOST_ROWS, Marks, ROWS, rows_of};
 use crate::cell::Cell;
 use crate::ground::{self, Floor};
@@ -10,7 +11,8 @@ use crate::ground::{self, Floor};
 impl Layers {
     /// The lowest traversable surface of the marked cells. Returns the cells where it is another than before, and the tiles
     /// whose floor is.
-    pub(super) fn find_samples(&mut self, marks: &Marks) -> (Marks, Vec<usize>) {
+    pub(super) fn find_samples(&mut self, touched: &Marks, wanted: &Wanted) -> (Marks, Vec<usize>) {
+        let marks = self.due.samples.take_with(touched, &wanted.samples);
         let (tiles, grid, spare) = (&self.tiles, &self.grid, &self.spare);
         let mut changed = Marks::none(grid, spare, marks.rows());
         let bands = tiles.bands(grid, 1, &mut self.sample).into_par_iter();
@@ -56,12 +58,13 @@ impl Layers {
 
     /// Takes the samples that are ground, where samples or the floors around are others than before; returns the cells where
     /// that made a difference, and those that have ground now and did not, or the other way round.
-    pub(super) fn admit_ground(&mut self, mut marks: Marks, lowered: &[usize]) -> (Marks, Marks) {
+    pub(super) fn admit_ground(&mut self, mut marks: Marks, lowered: &[usize], wanted: &Wanted) -> (Marks, Marks) {
         let (tiles, grid, sample, floors) = (&self.tiles, &self.grid, &self.sample, &self.floors);
         let spare = &self.spare;
         for patch in lowered.iter().flat_map(|tile| tiles.around(*tile)).map(|tile| tiles.cells(tile)) {
             marks.add_range(patch.columns(), patch.rows());
         }
+        let marks = self.due.ground.take_with(&marks, &wanted.ground);
         let (mut changed, mut flips) = (Marks::none(grid, spare, marks.rows()), Marks::none(grid, spare, marks.rows()));
         let bands = tiles.bands(grid, 1, &mut self.ground).into_par_iter();
         let bands = bands.zip(tiles.bands(grid, 1, changed.cells_mut()).into_par_iter());
@@ -92,7 +95,7 @@ impl Layers {
 
     /// Fits planes where ground within their window is another than before; returns the cells whose height is another than
     /// before, and those whose plane is.
-    pub(super) fn fit_ground(&mut self, admitted: &Marks) -> (Marks, Marks) {
+    pub(super) fn fit_ground(&mut self, admitted: &Marks, wanted: &Wanted) -> (Marks, Marks) {
         let (grid, half, width) = (self.grid, ground::half_window(&self.grid), self.grid.size[0]);
         let beside = admitted.grown([half, 0]);
         let (ground, first) = (&self.ground, beside.rows().start);
@@ -103,7 +106,8 @@ impl Layers {
                 *sums = ground::row_sums(ground, column, half);
             }
         });
-        let (around, spare) = (beside.grown([0, half]), &self.spare);
+        let around = self.due.planes.take_with(&beside.grown([0, half]), &wanted.planes);
+        let spare = &self.spare;
         let (mut raised, mut tilted) =
             (Marks::none(&grid, spare, around.rows()), Marks::none(&grid, spare, around.rows()));
         let (rows, first) = (&self.rows, around.rows().start);

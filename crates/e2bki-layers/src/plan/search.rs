@@ -84,11 +84,16 @@ pub(super) fn cheapest(grid: &Grid, space: &Space, start: usize, goal: usize) ->
     None
 }
 
+/// Into how many pieces a straight line of so many metres is cut: each is looked at in its middle.
+pub(super) fn pieces(grid: &Grid, length: f64) -> usize {
+    (4.0 * length / grid.resolution).ceil().max(1.0) as usize
+}
+
 /// Cost of the straight line between two cells; nothing if it passes a cell that cannot be entered.
 pub(super) fn straight(grid: &Grid, space: &Space, from: usize, to: usize) -> Option<f64> {
     let (a, b) = (grid.center(from), grid.center(to));
     let length = (b[0] - a[0]).hypot(b[1] - a[1]);
-    let parts = (4.0 * length / grid.resolution).ceil().max(1.0) as usize;
+    let parts = pieces(grid, length);
     let mut cost = 0.0;
     for part in 0..parts {
         let t = (part as f64 + 0.5) / parts as f64;

@@ -1,6 +1,6 @@
 //! A way, with what it costs and risks, as tables and for geographic programs.
 
-use super::search::straight;
+use super::search::{pieces, straight};
 use super::space::Space;
 use crate::error::{Error, Result};
 use crate::layers::Layers;
@@ -37,21 +37,24 @@ pub struct Way {
 impl Way {
     pub(super) fn of(layers: &Layers, space: &Space, cells: &[usize]) -> Self {
         let grid = layers.grid();
-        let step = |at: [f64; 2]| {
-            let cell = grid.cell(at).unwrap_or(0);
+        let step = |at: [f64; 2], read: [f64; 2]| {
+            let cell = grid.cell(read).unwrap_or(0);
             let known = &layers.cells()[cell];
             let at = [at[0], at[1], f64::from(known.height)];
             Step { at, cost: if known.cost.is_nan() { 1.0 } else { known.cost }, risk: space.risk[cell] }
         };
-        let (mut steps, mut corners) = (vec![step(grid.center(cells[0]))], vec![0]);
+        let (mut steps, mut corners) = (vec![step(grid.center(cells[0]), grid.center(cells[0]))], vec![0]);
         let (mut length, mut cost) = (0.0, 0.0);
         for pair in cells.windows(2) {
             let (a, b) = (grid.center(pair[0]), grid.center(pair[1]));
             let piece = (b[0] - a[0]).hypot(b[1] - a[1]);
             let parts = (piece / grid.resolution).ceil().max(1.0) as usize;
+            let (pieces, at) =
+                (pieces(grid, piece) as f64, |t: f64| std::array::from_fn(|i| a[i] * (1.0 - t) + b[i] * t));
             for part in 1..=parts {
                 let t = part as f64 / parts as f64;
-                steps.push(step(std::array::from_fn(|i| a[i] * (1.0 - t) + b[i] * t)));
+                // Read where the line was looked at: a step may lie on the corner of a cell that the way does not enter.
+                steps.push(step(at(t), at(((t * pieces).ceil() - 0.5) / pieces)));
             }
             corners.push(steps.len() - 1);
             length += piece;
