@@ -33,12 +33,9 @@ struct Item {
     /// Number of its block.
     block: u32,
     label: u16,
-    /// The surface as it was and is, by its number in the block; [`NONE`] if it is the same.
-    surface: u32,
+    /// The surface, if it is new: here, because items are read in another order than blocks.
+    renewed: Option<Renewed>,
 }
-
-/// No surface.
-const NONE: u32 = u32::MAX;
 
 /// What is new of the primitives of a chunk.
 #[derive(Default)]
@@ -69,7 +66,7 @@ impl PrimitiveSet {
         self.stamp = self.stamp.wrapping_add(1);
         self.looks = self.looks.wrapping_add(1);
         let items = self.items(&surfaces, threads);
-        let derived = self.derive(&items, &surfaces, threads);
+        let derived = self.derive(&items, threads);
         self.surfaces.keep(&surfaces);
         let mut new: Vec<Option<(f32, u16)>> = vec![None; items.len()];
         let mut out_of_date: Vec<Option<StaleOfOne>> = Vec::new();
@@ -114,14 +111,9 @@ impl PrimitiveSet {
                 let mut items = Vec::new();
                 for (block, surfaces) in (part * TOGETHER..).zip(*surfaces) {
                     for near in self.blocks.get(surfaces.block).iter().flat_map(|block| &block.near) {
-                        let surface = surfaces.position(near.local, near.label).unwrap_or(NONE);
-                        items.push(Item {
-                            slot: near.slot,
-                            number: 0,
-                            block: block as u32,
-                            label: near.label,
-                            surface,
-                        });
+                        let renewed = surfaces.get(near.local, near.label);
+                        let (slot, label) = (near.slot, near.label);
+                        items.push(Item { slot, number: 0, block: block as u32, label, renewed });
                     }
                 }
                 items
@@ -133,7 +125,7 @@ impl PrimitiveSet {
     }
 
     /// Derives what is new of primitives, chunk by chunk.
-    fn derive(&mut self, items: &[Item], surfaces: &[BlockSurfaces], threads: usize) -> Vec<Derived> {
+    fn derive(&mut self, items: &[Item], threads: usize) -> Vec<Derived> {
         let (looks, stamp, defers, cubes, classes) =
             (self.looks, self.stamp, self.defers(), self.cubes(), self.classes());
         let Self { slots, recipe, surfaces: kept, .. } = self;
@@ -152,12 +144,11 @@ impl PrimitiveSet {
             for item in items.iter() {
                 let i = item.slot as usize % CHUNK;
                 let changed = chunk.heads[i].changed();
-                let renewed = surfaces[item.block as usize].get(item.surface);
-                if !changed && renewed.is_none_or(|Renewed { before, now }| before == now) {
+                if !changed && item.renewed.is_none_or(|renewed| !renewed.differs) {
                     continue;
                 }
                 let core = chunk.core(i);
-                let surface = renewed.map_or_else(|| kept.at(core.mean, item.label), |renewed| renewed.now);
+                let surface = item.renewed.map_or_else(|| kept.at(core.mean, item.label), |renewed| renewed.now);
                 let Some(known) = chunk.seen.get().map(|seen| *seen.get(i)) else { continue };
                 // Of a primitive that has changed views know no kernel, where they wait.
                 let old = (!(changed && defers)).then_some(&known);
