@@ -24,6 +24,9 @@ const KEPT_LOOKS: u32 = 1;
 /// Blocks that are listed together.
 const TOGETHER: usize = 64;
 
+/// How many primitives ahead memory is asked for.
+const AHEAD: usize = 2;
+
 /// A primitive whose kernel may differ from what it was.
 #[derive(Clone, Copy)]
 struct Item {
@@ -82,7 +85,9 @@ impl PrimitiveSet {
             }
         }
         let mut new = new.into_iter();
+        let mut ahead = surfaces.iter().skip(4 * AHEAD);
         for (BlockSurfaces { block, .. }, out_of_date) in surfaces.iter().zip(out_of_date) {
+            ahead.next().into_iter().for_each(|ahead| self.blocks.prefetch(ahead.block));
             self.small_reach = self.small_reach.max(self.blocks.renew(*block, &mut new));
             if let Some(StaleOfOne { small, large }) = out_of_date {
                 stale.boxes.extend(small);
@@ -141,7 +146,13 @@ impl PrimitiveSet {
             let deriving = Deriving { recipe, cubes, classes, surface: as_kept };
             chunk.seen.get_or_init(|| Box::new(deriving.all(chunk, looks, stamp)));
             let mut derived = Derived::default();
+            let mut ahead = items.iter().skip(AHEAD);
             for item in items.iter() {
+                // Asks for the memory of what comes soon, so that it is there by then.
+                if let Some(i) = ahead.next().map(|item| item.slot as usize % CHUNK) {
+                    chunk.prefetch(i);
+                    chunk.seen.get().iter().for_each(|seen| seen.prefetch(i));
+                }
                 let i = item.slot as usize % CHUNK;
                 let changed = chunk.heads[i].changed();
                 if !changed && item.renewed.is_none_or(|renewed| !renewed.differs) {
