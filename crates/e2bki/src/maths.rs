@@ -79,12 +79,14 @@ pub(crate) fn exp_within(x: f64) -> f64 {
 }
 
 /// Index of the largest value; the lowest index wins ties.
-pub fn argmax<T: PartialOrd>(values: &[T]) -> usize {
+pub fn argmax<T: PartialOrd + Copy>(values: &[T]) -> usize {
+    let Some(mut most) = values.first().copied() else { return 0 };
     let mut best = 0;
+    // Without branches: nothing predicts which of several values is the largest.
     for (i, value) in values.iter().enumerate() {
-        if *value > values[best] {
-            best = i;
-        }
+        let above = *value > most;
+        best = if above { i } else { best };
+        most = if above { *value } else { most };
     }
     best
 }

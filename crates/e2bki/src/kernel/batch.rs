@@ -124,14 +124,23 @@ impl<S: Simd> AlongRows<S> {
         Self(simd, Within::new(simd, form))
     }
 
-    /// Writes the values at the first `len` of many x, and whatever comes out for some beyond them.
+    /// Writes the values at `len` x from a first one on, 16 at most, and whatever comes out for some beyond them.
     #[inline(always)]
-    pub(crate) fn row(&self, x: &[f32; ROW_ROOM], [y, z]: [f32; 2], len: usize, kernel: &mut [f32; ROW_ROOM]) {
+    pub(crate) fn row(
+        &self,
+        x: &[f32; ROW_ROOM],
+        first: usize,
+        [y, z]: [f32; 2],
+        len: usize,
+        kernel: &mut [f32; ROW_ROOM],
+    ) {
         let Self(simd, within) = self;
         let (y, z) = (Vector::splat(*simd, y), Vector::splat(*simd, z));
-        for start in (0..len.min(16)).step_by(Vector::<S, 1>::LANES) {
-            let values = within.value(Vector::load(*simd, &x[start..]), y, z);
+        let mut start = 0;
+        while start < len.min(16) {
+            let values = within.value(Vector::load(*simd, &x[first + start..]), y, z);
             values.store(&mut kernel[start..]);
+            start += Vector::<S, 1>::LANES;
         }
     }
 }

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use super::aabb::{Aabb, Stale, StaleOfOne, Support};
 use super::slots::Slots;
 use crate::keys::BlockKey;
+use crate::prefetch::prefetch;
 
 /// What a search needs of a primitive.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -182,6 +183,11 @@ impl Blocks {
             touch(block, key, stale.small.as_ref(), &mut self.touched);
             self.stale_large.extend_from_slice(&stale.large);
         }
+    }
+
+    /// Asks for the memory of the records of a block.
+    pub(crate) fn prefetch(&self, key: BlockKey) {
+        prefetch(self.blocks.get(&key).and_then(|block| block.near.first()).map(|near| near.extent));
     }
 
     /// Tells the records of a block, in their order, the extent and class that were derived since, where they are new; they are

@@ -53,7 +53,7 @@ impl Growing {
         let m = self.first.map(|v| v as f64 * QUANTUM_M * per_point);
         let product = [m[0] * m[0], m[1] * m[1], m[2] * m[2], m[0] * m[1], m[0] * m[2], m[1] * m[2]];
         // The short way gives the same number where it can be gone.
-        let wide = |v: i128| i64::try_from(v).map_or(v as f64, |v| v as f64);
+        let wide = |v: i128| i64::try_from(v).map_or_else(|_| v as f64, |v| v as f64);
         let covariance = std::array::from_fn(|i| (wide(self.second[i]) * QUANTUM_M2 * per_point - product[i]) as f32);
         let Self { cell, label, weight, .. } = *self;
         let surface = Surface::default();

@@ -142,6 +142,7 @@ impl Recipe {
 impl Core {
     /// Derives mean and opinion from the sums, for a correlation between the errors of its points; the kernel is a
     /// matter of the recipe.
+    #[inline]
     pub(crate) fn judge(&mut self, log_evidence: &[i64], correlation: f64, probability: &mut [f32]) {
         self.mean = self.sums.mean();
         let factor = witnesses_per_point(self.sums.weight, correlation);

@@ -24,6 +24,9 @@ const KEPT_LOOKS: u32 = 1;
 /// Blocks that are listed together.
 const TOGETHER: usize = 64;
 
+/// How many primitives ahead memory is asked for.
+const AHEAD: usize = 2;
+
 /// A primitive whose kernel may differ from what it was.
 #[derive(Clone, Copy)]
 struct Item {
@@ -33,12 +36,9 @@ struct Item {
     /// Number of its block.
     block: u32,
     label: u16,
-    /// The surface as it was and is, by its number in the block; [`NONE`] if it is the same.
-    surface: u32,
+    /// The surface, if it is new: here, because items are read in another order than blocks.
+    renewed: Option<Renewed>,
 }
-
-/// No surface.
-const NONE: u32 = u32::MAX;
 
 /// What is new of the primitives of a chunk.
 #[derive(Default)]
@@ -69,7 +69,7 @@ impl PrimitiveSet {
         self.stamp = self.stamp.wrapping_add(1);
         self.looks = self.looks.wrapping_add(1);
         let items = self.items(&surfaces, threads);
-        let derived = self.derive(&items, &surfaces, threads);
+        let derived = self.derive(&items, threads);
         self.surfaces.keep(&surfaces);
         let mut new: Vec<Option<(f32, u16)>> = vec![None; items.len()];
         let mut out_of_date: Vec<Option<StaleOfOne>> = Vec::new();
@@ -85,7 +85,9 @@ impl PrimitiveSet {
             }
         }
         let mut new = new.into_iter();
+        let mut ahead = surfaces.iter().skip(4 * AHEAD);
         for (BlockSurfaces { block, .. }, out_of_date) in surfaces.iter().zip(out_of_date) {
+            ahead.next().into_iter().for_each(|ahead| self.blocks.prefetch(ahead.block));
             self.small_reach = self.small_reach.max(self.blocks.renew(*block, &mut new));
             if let Some(StaleOfOne { small, large }) = out_of_date {
                 stale.boxes.extend(small);
@@ -114,14 +116,9 @@ impl PrimitiveSet {
                 let mut items = Vec::new();
                 for (block, surfaces) in (part * TOGETHER..).zip(*surfaces) {
                     for near in self.blocks.get(surfaces.block).iter().flat_map(|block| &block.near) {
-                        let surface = surfaces.position(near.local, near.label).unwrap_or(NONE);
-                        items.push(Item {
-                            slot: near.slot,
-                            number: 0,
-                            block: block as u32,
-                            label: near.label,
-                            surface,
-                        });
+                        let renewed = surfaces.get(near.local, near.label);
+                        let (slot, label) = (near.slot, near.label);
+                        items.push(Item { slot, number: 0, block: block as u32, label, renewed });
                     }
                 }
                 items
@@ -133,7 +130,7 @@ impl PrimitiveSet {
     }
 
     /// Derives what is new of primitives, chunk by chunk.
-    fn derive(&mut self, items: &[Item], surfaces: &[BlockSurfaces], threads: usize) -> Vec<Derived> {
+    fn derive(&mut self, items: &[Item], threads: usize) -> Vec<Derived> {
         let (looks, stamp, defers, cubes, classes) =
             (self.looks, self.stamp, self.defers(), self.cubes(), self.classes());
         let Self { slots, recipe, surfaces: kept, .. } = self;
@@ -149,15 +146,20 @@ impl PrimitiveSet {
             let deriving = Deriving { recipe, cubes, classes, surface: as_kept };
             chunk.seen.get_or_init(|| Box::new(deriving.all(chunk, looks, stamp)));
             let mut derived = Derived::default();
+            let mut ahead = items.iter().skip(AHEAD);
             for item in items.iter() {
+                // Asks for the memory of what comes soon, so that it is there by then.
+                if let Some(i) = ahead.next().map(|item| item.slot as usize % CHUNK) {
+                    chunk.prefetch(i);
+                    chunk.seen.get().iter().for_each(|seen| seen.prefetch(i));
+                }
                 let i = item.slot as usize % CHUNK;
                 let changed = chunk.heads[i].changed();
-                let renewed = surfaces[item.block as usize].get(item.surface);
-                if !changed && renewed.is_none_or(|Renewed { before, now }| before == now) {
+                if !changed && item.renewed.is_none_or(|renewed| !renewed.differs) {
                     continue;
                 }
                 let core = chunk.core(i);
-                let surface = renewed.map_or_else(|| kept.at(core.mean, item.label), |renewed| renewed.now);
+                let surface = item.renewed.map_or_else(|| kept.at(core.mean, item.label), |renewed| renewed.now);
                 let Some(known) = chunk.seen.get().map(|seen| *seen.get(i)) else { continue };
                 // Of a primitive that has changed views know no kernel, where they wait.
                 let old = (!(changed && defers)).then_some(&known);

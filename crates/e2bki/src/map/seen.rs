@@ -71,6 +71,11 @@ impl SeenChunk {
         &self.seen[i]
     }
 
+    /// Asks for the memory of what views read of a primitive.
+    pub(super) fn prefetch(&self, i: usize) {
+        prefetch((self.seen[i].order, self.seen[i].label));
+    }
+
     /// Takes what is new of a primitive in a look.
     pub(super) fn give(&mut self, i: usize, seen: &Seen, probability: Option<&[f32]>, look: u32) {
         self.seen[i] = *seen;
@@ -193,6 +198,19 @@ impl PrimitiveSet {
     pub(crate) fn seen(&self, slot: u32) -> &Seen {
         let (chunk, i) = self.seen_chunk(slot);
         chunk.get(i)
+    }
+
+    /// The same with its probabilities.
+    #[inline(always)]
+    pub(crate) fn seen_and_probability(&self, slot: u32) -> (&Seen, &[f32]) {
+        let (chunk, i) = self.seen_chunk(slot);
+        (chunk.get(i), chunk.probability(i, self.classes()))
+    }
+
+    /// Asks for the memory of what views read of a primitive.
+    pub(crate) fn prefetch_seen(&self, slot: u32) {
+        let seen = self.seen(slot);
+        prefetch((seen.order, seen.plausible));
     }
 
     /// Its probabilities.

@@ -38,36 +38,39 @@ impl Surface {
     }
 }
 
-/// A surface as it was and as it is.
+/// A surface whose bits are not what they were.
 #[derive(Clone, Copy)]
 pub(super) struct Renewed {
-    pub(super) before: Surface,
     pub(super) now: Surface,
+    /// Whether it differs in more than the sign of a zero.
+    pub(super) differs: bool,
+}
+
+/// A new surface of a block.
+struct Kept {
+    /// Eighth and class.
+    key: (u16, u16),
+    /// Number of its pool in the chunk.
+    pool: u32,
+    renewed: Renewed,
 }
 
 /// Surfaces that differ from what they were, in a block.
 pub(super) struct BlockSurfaces {
     pub(super) block: BlockKey,
-    /// Eighth and class of each, apart from the surfaces: they are looked through for every primitive.
-    keys: Vec<(u16, u16)>,
-    surfaces: Vec<Renewed>,
+    surfaces: Vec<Kept>,
 }
 
 impl BlockSurfaces {
     /// No surface of a block differs.
     pub(super) fn unchanged(block: BlockKey) -> Self {
-        Self { block, keys: Vec::new(), surfaces: Vec::new() }
+        Self { block, surfaces: Vec::new() }
     }
 
-    /// Number of the surface of a class at a place in the block, if it differs.
-    pub(super) fn position(&self, local: [f32; 3], label: u16) -> Option<u32> {
+    /// The surface of a class at a place in the block, if it is new.
+    pub(super) fn get(&self, local: [f32; 3], label: u16) -> Option<Renewed> {
         let key = (eighth_of(local), label);
-        self.keys.iter().position(|other| *other == key).map(|found| found as u32)
-    }
-
-    /// The surface of a number, if there is one.
-    pub(super) fn get(&self, position: u32) -> Option<Renewed> {
-        self.surfaces.get(position as usize).copied()
+        self.surfaces.iter().find(|kept| kept.key == key).map(|kept| kept.renewed)
     }
 }
 
@@ -75,6 +78,8 @@ impl BlockSurfaces {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Surfaces {
     chunks: FxHashMap<ChunkKey, Chunk>,
+    /// Chunks with pools that changed, until surfaces are kept.
+    unsettled: Vec<ChunkKey>,
 }
 
 impl Surfaces {
@@ -105,11 +110,7 @@ impl Surfaces {
         });
         let mut all: Vec<BlockSurfaces> = each.into_iter().flatten().collect();
         all.sort_unstable_by_key(|surfaces| surfaces.block);
-        for key in keys {
-            if self.chunks.get_mut(&key).is_some_and(|chunk| !chunk.settle()) {
-                self.chunks.remove(&key);
-            }
-        }
+        self.unsettled = keys;
         all
     }
 
@@ -128,15 +129,20 @@ impl Surfaces {
         found.unwrap_or_default()
     }
 
-    /// Keeps surfaces as they are now.
+    /// Keeps surfaces as they are now, once after each update.
     pub(super) fn keep(&mut self, surfaces: &[BlockSurfaces]) {
-        for BlockSurfaces { block, keys, surfaces } in surfaces {
-            let (key, number) = chunk_of(*block);
-            let Some(chunk) = self.chunks.get_mut(&key) else { continue };
-            for ((eighth, label), renewed) in keys.iter().zip(surfaces) {
-                if let Some(pool) = chunk.find(number, *eighth, *label) {
-                    chunk.pools[pool].surface = renewed.now;
+        for BlockSurfaces { block, surfaces } in surfaces {
+            let Some(chunk) = self.chunks.get_mut(&chunk_of(*block).0) else { continue };
+            for kept in surfaces {
+                if let Some(pool) = chunk.pools.get_mut(kept.pool as usize) {
+                    pool.surface = kept.renewed.now;
                 }
+            }
+        }
+        // Only now: until here every pool is where it was.
+        for key in std::mem::take(&mut self.unsettled) {
+            if self.chunks.get_mut(&key).is_some_and(|chunk| !chunk.settle()) {
+                self.chunks.remove(&key);
             }
         }
     }
@@ -286,7 +292,7 @@ impl Hood {
             if before.bits() == now.bits() {
                 continue;
             }
-            let renewed = Renewed { before, now };
+            let renewed = Renewed { now, differs: before != now };
             let [x, y, z] = cell.map(|v| v as u16 - 1);
             let block = block_in(key, x / 2 + 8 * (y / 2 + 8 * (z / 2)));
             let eighth = x % 2 + 2 * (y % 2) + 4 * (z % 2);
@@ -294,8 +300,7 @@ impl Hood {
                 found.push(BlockSurfaces::unchanged(block));
             }
             if let Some(last) = found.last_mut() {
-                last.keys.push((eighth, own.label));
-                last.surfaces.push(renewed);
+                last.surfaces.push(Kept { key: (eighth, own.label), pool: own.number, renewed });
             }
         }
         found

@@ -61,9 +61,31 @@ pub fn witnesses_per_point(weight: f64, correlation: f64) -> f64 {
     1.0 / (1.0 + correlation * (weight - 1.0).max(0.0))
 }
 
+/// So many classes at most are told apart from those without evidence.
+const FEW: usize = 8;
+
+/// The classes with evidence, ascending, and what they have, if they are few; `None` if they are not.
+#[inline(always)]
+fn few_known(log_evidence: &[i64]) -> Option<([(usize, i64); FEW + 1], usize)> {
+    let (mut some, mut known) = ([(0, 0); FEW + 1], 0);
+    // Without a branch for every class: the next one takes the place of one without evidence.
+    for (class, value) in log_evidence.iter().enumerate() {
+        some[known.min(FEW)] = (class, *value);
+        known += usize::from(*value != 0);
+    }
+    (known <= FEW && 4 * known <= log_evidence.len()).then_some((some, known))
+}
+
 /// The opinion of summed log-evidence, in quanta, times a factor; writes the expected probabilities p (paper: p_j, u_j).
+#[inline(always)] // so that logarithms which nobody asks for are left out
 pub fn opinion_of(log_evidence: &[i64], factor: f64, probability: &mut [f32]) -> Opinion {
-    let label = argmax(log_evidence);
+    let few = few_known(log_evidence);
+    let some = few.as_ref().map(|(some, known)| &some[..*known]);
+    let largest_known = some.and_then(|some| some.iter().rev().max_by_key(|(_, value)| *value));
+    let label = match largest_known {
+        Some((class, value)) if *value > 0 => *class,
+        _ => argmax(log_evidence),
+    };
     // Scaled by the largest term e^M, so that neither many points nor total conflict can overflow.
     let largest = factor * log_evidence_of(log_evidence[label]);
     let ignorance = exp(-largest);
@@ -75,22 +97,17 @@ pub fn opinion_of(log_evidence: &[i64], factor: f64, probability: &mut [f32]) ->
         (if x < -745.0 { 0.0 } else { term }) - ignorance
     };
     let mut total = ignorance;
-    let known = log_evidence.iter().filter(|value| **value != 0).count();
-    if 4 * known <= log_evidence.len() {
-        let mut beliefs = [0.0; 8];
-        let some = || log_evidence.iter().enumerate().filter(|(_, value)| **value != 0);
-        for (i, (_, value)) in some().enumerate() {
-            let belief = belief(*value);
-            total += belief;
-            if let Some(kept) = beliefs.get_mut(i) {
-                *kept = belief;
-            }
+    if let Some(some) = some {
+        let mut beliefs = [0.0; FEW];
+        for (kept, (_, value)) in beliefs.iter_mut().zip(some) {
+            // The largest exponential is 1.
+            *kept = if *value == log_evidence[label] { 1.0 - ignorance } else { belief(*value) };
+            total += *kept;
         }
         let (share, per_total) = (ignorance / log_evidence.len() as f64, 1.0 / total);
         probability.fill((share * per_total) as f32);
-        for (i, (class, value)) in some().enumerate() {
-            let belief = beliefs.get(i).copied().unwrap_or_else(|| belief(*value));
-            probability[class] = ((belief + share) * per_total) as f32;
+        for (belief, (class, _)) in beliefs.iter().zip(some) {
+            probability[*class] = ((belief + share) * per_total) as f32;
         }
         return Opinion { uncertainty: ignorance / total, ln_uncertainty: -largest - ln(total), label };
     }

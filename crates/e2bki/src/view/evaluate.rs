@@ -10,6 +10,7 @@ use crate::config::Distance;
 use crate::free::Existence;
 use crate::kernel::kernel_of_points;
 use crate::map::{PrimitiveSet, Seen};
+use crate::prefetch::prefetch;
 
 /// Where kernel values come from.
 #[derive(Clone, Copy)]
@@ -171,7 +172,11 @@ impl<P: Places> pulp::WithSimd for Evaluation<'_, P> {
         // First everything is brought together, in a loop so short that the processor waits for the memory of many primitives
         // at once.
         seen.clear();
-        seen.extend(found.iter().map(|(_, slot)| *self.set.seen(*slot)));
+        for (_, slot) in &*found {
+            let (one, probability) = self.set.seen_and_probability(*slot);
+            prefetch((probability.first().copied(), probability.last().copied()));
+            seen.push(*one);
+        }
         shares.clear();
         shares.resize(found.len() * stride, 0.0);
         for (((_, slot), seen), share) in found.iter().zip(&*seen).zip(shares.chunks_exact_mut(stride)) {

@@ -47,6 +47,15 @@ impl Mask {
         (first, shared + SIDE as usize)
     }
 
+    /// Which rows have set bits: a bit for every y, by z.
+    pub(super) fn rows(&self) -> [u16; SIDE as usize] {
+        let mut rows = [0; SIDE as usize];
+        for (rows, of_layer) in rows.iter_mut().zip(self.0.as_chunks::<{ SIDE as usize }>().0) {
+            *rows = of_layer.iter().zip(0..).fold(0, |bits, (row, y)| bits | u16::from(*row != 0) << y);
+        }
+        rows
+    }
+
     /// Set bits as (voxel number, place), ascending.
     pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
         let (first, _) = self.first_places();

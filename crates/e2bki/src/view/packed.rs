@@ -67,15 +67,16 @@ impl Packed {
         let (mask, before) = (self.mask(), (self.labels(), &*self.values));
         let (mut first, mut next, mut rows) = (0, 0, [0; 4]);
         for (row, (stale, kept)) in stale.0.iter().zip(mask.0).enumerate() {
+            if *stale | kept == 0 {
+                continue;
+            }
             let old = next..next + kept.count_ones() as usize;
             next = old.end;
             if *stale == 0 {
                 labels.extend_from_slice(&before.0[old.clone()]);
                 values.extend_from_slice(&before.1[old]);
-                if kept != 0 {
-                    rows[row / 64] |= 1 << (row % 64);
-                    words.push(kept);
-                }
+                rows[row / 64] |= 1 << (row % 64);
+                words.push(kept);
                 continue;
             }
             // Of what was asked about, only what something reaches is there now.

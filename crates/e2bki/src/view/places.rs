@@ -4,7 +4,7 @@ use pulp::Simd;
 
 use super::hits::Hits;
 use super::lattice::{ALL, Lattice, Mask, ROWS, SHIFT, SIDE, run_bits};
-use super::runs::{BlockRows, Runs};
+use super::runs::{BlockRows, ROW, Runs};
 use crate::config::Distance;
 use crate::kernel::{AlongRows, ROW_ROOM};
 use crate::keys::VoxelBlock;
@@ -34,6 +34,8 @@ pub(crate) trait Places {
 /// The masked voxels of a block; their rows of sums are those of [`Mask::places`].
 pub(crate) struct BlockVoxels<'a> {
     mask: &'a Mask,
+    /// Rows with masked voxels, a bit for every y, by z.
+    asked: [u16; SIDE as usize],
     /// First row of sums of every row of voxels.
     first: [u16; ROWS],
     count: usize,
@@ -47,13 +49,13 @@ impl<'a> BlockVoxels<'a> {
     pub(crate) fn new(lattice: &Lattice, block: VoxelBlock, mask: &'a Mask, distance: Distance) -> Self {
         let (first, count) = mask.first_places();
         let (block, runs) = (BlockRows::new(lattice, block, distance), Runs::default());
-        Self { mask, first, count, block, runs, reached: Mask::default() }
+        Self { mask, asked: mask.rows(), first, count, block, runs, reached: Mask::default() }
     }
 
     /// Goes through all voxels of the block. Only rows with masked voxels have sums of their own: the others share some
     /// that nobody reads.
     pub(super) fn whole_block(self) -> Self {
-        Self { mask: &ALL, reached: ALL.clone(), ..self }
+        Self { mask: &ALL, asked: ALL.rows(), reached: ALL.clone(), ..self }
     }
 }
 
@@ -106,37 +108,56 @@ fn add_rows<S: Simd, const N: usize>(
     sums: &mut [f32],
 ) -> usize {
     let Some(share) = share.first_chunk::<N>().copied() else { return 0 };
-    let BlockVoxels { mask, first, block, reached, .. } = voxels;
+    let BlockVoxels { asked, first, block, reached, .. } = voxels;
     let [xs, ys, zs] = block.clip(seen.mean, &seen.form);
     if xs.is_empty() || ys.is_empty() {
         return 0;
     }
     let (begin, len, bits) = (xs.start as usize & 15, xs.len().min(16), run_bits(xs.start, xs.end));
-    let mut x = [0.0; ROW_ROOM];
-    for i in 0..SIDE as usize {
-        x[i] = block.offset(seen.mean, 0, begin + i);
-    }
+    let in_box = run_bits(ys.start, ys.end);
+    let [along_x, along_y, z] = block.offsets(seen.mean);
+    let (mut x, mut y) = ([0.0; ROW_ROOM], [0.0; SIDE as usize + ROW]);
+    x[..along_x.len()].copy_from_slice(&along_x);
+    y[..along_y.len()].copy_from_slice(&along_y);
     let (along, [_, [_, d, e], [_, _, f]]) = (AlongRows::new(simd, &seen.form), seen.form.axes);
     let (mut kernel, mut values) = ([0.0; ROW_ROOM], 0);
+    let sums = sums.as_chunks_mut::<N>().0;
     for k in zs {
-        let z = block.offset(seen.mean, 2, k as usize);
-        for j in ys.clone() {
-            let row = ((j & 15) + SIDE * (k & 15)) as usize;
-            if mask.0[row & 255] == 0 {
-                continue;
+        let k = k as usize & 15;
+        let z = z[k];
+        // The others are outside of the support whatever x is, by more than rounding. Eight at once: which ones they are is
+        // hard to predict, so that a branch for each would cost more than the arithmetic.
+        let (mut rows, mut start) = (0, ys.start as usize);
+        while start < ys.end as usize {
+            let Some(y) = y[start & 15..].first_chunk::<ROW>() else { break };
+            let mut inside = 0;
+            for j in 0..ROW {
+                let squared = (d * y[j] + e * z) * (d * y[j] + e * z) + (f * z) * (f * z);
+                inside |= u32::from(squared <= 1.0 + 1e-4) << j;
             }
-            let y = block.offset(seen.mean, 1, j as usize);
-            // Outside of the support whatever x is, by more than rounding.
-            if (d * y + e * z) * (d * y + e * z) + (f * z) * (f * z) > 1.0 + 1e-4 {
-                continue;
-            }
-            values += len;
-            along.row(&x, [y, z], len, &mut kernel);
-            reached.0[row & 255] |= bits;
-            let at = usize::from(first[row & 255]) + begin;
-            let sums = sums.as_chunks_mut::<N>().0;
+            rows |= inside << (start & 15);
+            start += ROW;
+        }
+        let mut rows = rows as u16 & in_box & asked[k];
+        while rows != 0 {
+            let j = rows.trailing_zeros() as usize & 15;
+            rows &= rows - 1;
+            let row = j + SIDE as usize * k;
+            along.row(&x, begin, [y[j], z], len, &mut kernel);
+            reached.0[row] |= bits;
+            let at = usize::from(first[row]) + begin;
             let Some(sums) = sums.get_mut(at..at + len) else { continue };
-            for (sums, k) in sums.iter_mut().zip(&kernel) {
+            values += len;
+            // Two at a time: a loop over one after the other is mostly counting.
+            let (pairs, last) = sums.as_chunks_mut::<2>();
+            for (pair, k) in pairs.iter_mut().zip(kernel.as_chunks::<2>().0) {
+                for (sums, k) in pair.iter_mut().zip(k) {
+                    for i in 0..N {
+                        sums[i] += k * share[i];
+                    }
+                }
+            }
+            for (sums, k) in last.iter_mut().zip(&kernel[len - len % 2..]) {
                 for i in 0..N {
                     sums[i] += k * share[i];
                 }

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::lattice::{Lattice, Mask, SHIFT, SIDE};
 use crate::keys::{BlockKey, ChunkKey, VoxelBlock};
-use crate::map::{Aabb, PrimitiveSet};
+use crate::map::{Aabb, Block, PrimitiveSet};
 use crate::maths::floor_i32;
 
 /// Cubic metres along the side of a cube of which a bit each is kept.
@@ -36,8 +36,11 @@ impl Reaching {
             .par_iter()
             .map(|(cube, bits)| {
                 let mut pairs = Vec::new();
-                for key in blocks_in(*cube, *bits) {
-                    for near in set.blocks().get(key).iter().flat_map(|block| &block.near) {
+                // Short loops first: then the processor waits for the memory of many at once.
+                let near: Vec<&Block> = blocks_in(*cube, *bits).filter_map(|key| set.blocks().get(key)).collect();
+                for block in near {
+                    block.near.iter().for_each(|near| set.prefetch_seen(near.slot));
+                    for near in &block.near {
                         if near.extent > 0.0 {
                             let seen = set.seen(near.slot);
                             let span = span(lattice, &Aabb::around(seen.mean, seen.form.half_box));

@@ -98,6 +98,18 @@ impl BlockRows {
         (self.centers[axis][voxel & 15] - mean[axis]) as f32
     }
 
+    /// Offsets of all voxels from a mean along each axis, metres.
+    #[inline(always)]
+    pub(super) fn offsets(&self, mean: [f64; 3]) -> [[f32; SIDE as usize]; 3] {
+        let mut offsets = [[0.0; SIDE as usize]; 3];
+        for axis in 0..3 {
+            for i in 0..SIDE as usize {
+                offsets[axis][i] = (self.centers[axis][i] - mean[axis]) as f32;
+            }
+        }
+        offsets
+    }
+
     /// Finds the runs that a kernel may reach.
     #[inline(always)]
     pub(super) fn find(&self, mean: [f64; 3], form: &Form, runs: &mut Runs) {
