@@ -56,6 +56,25 @@ pub(crate) struct DataArguments {
 }
 
 impl DataArguments {
+    /// An option that was given and says how to read a dataset: one that is simulated is not read.
+    pub(crate) fn of_reading(&self) -> Option<&'static str> {
+        let given = [
+            ("--format", self.format.is_some()),
+            ("--sequence", self.sequence.is_some()),
+            ("--split", self.split.is_some()),
+            ("--classes", self.classes.is_some()),
+            ("--semantic-ids", self.semantic_ids.is_some()),
+            ("--occlusion", self.occlusion.is_some()),
+            ("--only-in-image", self.only_in_image),
+            ("--no-deskew", self.no_deskew),
+            ("--no-distortion", self.no_distortion),
+            ("--topic", self.topic.is_some()),
+            ("--image", self.image.is_some()),
+            ("--poses", self.poses.is_some()),
+        ];
+        given.into_iter().find_map(|(name, given)| given.then_some(name))
+    }
+
     /// Options to open it with.
     pub(crate) fn options(&self, semantics: SemanticsSource, ground_truth: GroundTruth) -> Result<OpenOptions> {
         if self.occlusion == Some(0) {

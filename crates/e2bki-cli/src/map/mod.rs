@@ -142,6 +142,9 @@ impl Options {
     /// Where the frames come from.
     fn source(&self) -> Result<Source> {
         if let Some(drive) = Source::simulated(&self.data.dir.to_string_lossy(), &self.semantics)? {
+            if let Some(option) = self.data.of_reading() {
+                bail!("a simulated drive has its own classes, poses and scans; leave {option} out");
+            }
             return Ok(drive);
         }
         let (semantics, network) = network::source(&self.semantics, &self.data.runtime)?;

@@ -254,6 +254,10 @@ fn outputs_that_cannot_be_written_are_noticed_before_any_work() {
     let written = e2bki(&[&DRIVE[..], &["--frames", "0..1", "-o", name(&longest)]].concat());
     assert!(written.status.success(), "{}", text(&written.stderr));
     assert_eq!(e2bki(&["check", name(&longest)]).status.code(), Some(0));
+    // What a simulated drive has by itself is not left out without a word.
+    let other = e2bki(&["map", "sim:urban", "--classes", "urban11", "--frames", "0..1"]);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(text(&other.stderr).contains("leave --classes out"), "{}", text(&other.stderr));
     let zero = e2bki(&["map", "sim:urban", "--every", "0"]);
     assert_eq!(zero.status.code(), Some(2));
 }

@@ -38,7 +38,7 @@ struct File {
 struct Class {
     name: String,
     color: Option<[u8; 3]>,
-    cost: Option<u8>,
+    cost: Option<i64>,
     traversable: Option<bool>,
     movable: Option<bool>,
     #[serde(flatten)]
@@ -72,13 +72,13 @@ impl Remap {
 
 /// The classes with what the table says of driving on them and of whether they move.
 fn with_properties(classes: ClassSet, table: &[Class]) -> std::result::Result<ClassSet, String> {
+    const LETHAL: i64 = LETHAL_COST as i64;
     let mut costs = Vec::new();
     for class in table {
         let cost = match (class.cost, class.traversable) {
             (None, None) => continue,
-            (None | Some(LETHAL_COST), Some(false)) => LETHAL_COST,
-            (Some(cost), None | Some(true)) if cost < LETHAL_COST => cost,
-            (Some(LETHAL_COST), None) => LETHAL_COST,
+            (None | Some(LETHAL), Some(false)) | (Some(LETHAL), None) => LETHAL_COST,
+            (Some(cost @ 0..LETHAL), None | Some(true)) => cost as u8,
             (None, Some(true)) => return Err(format!("`{}` is traversable: give its `cost`, 0 to 99", class.name)),
             (Some(cost), _) => {
                 return Err(format!(
@@ -292,9 +292,14 @@ mod tests {
         assert_eq!((classes.is_movable(0), classes.cost(0)), (true, Some(30)));
         assert_eq!(table("traversable = false").unwrap().classes().is_traversable(0), Some(false));
         assert_eq!(table("").unwrap().classes().cost(0), None);
-        for wrong in
-            ["cost = 101", "cost = 5\ntraversable = false", "traversable = true", "cost = 100\ntraversable = true"]
-        {
+        for wrong in [
+            "cost = 101",
+            "cost = 300",
+            "cost = -1",
+            "cost = 5\ntraversable = false",
+            "traversable = true",
+            "cost = 100\ntraversable = true",
+        ] {
             let message = table(wrong).unwrap_err().to_string();
             assert!(message.contains("shelf") && message.contains("mine.toml"), "{wrong}: {message}");
         }
