@@ -71,9 +71,9 @@ pub(crate) fn grid(data: &[u8]) {
         let shape = [*c, *h, *w].map(usize::from);
         if let Ok(grid) = parse::grid_f16(rest, shape) {
             let sampler = Sampler::new(&grid, [shape[2] * 8 + 3, shape[1] * 8]);
-            let mut row = vec![0.0; grid.channels];
+            let (mut one, mut row) = (vec![0.0; grid.channels], vec![0.0; grid.channels]);
             for place in [[0.0, 0.0], [1e9, -4.0], [12.25, 7.5]] {
-                sampler.at(place, &mut row);
+                sampler.at(place, &mut one, &mut row);
             }
         }
     }

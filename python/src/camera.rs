@@ -103,11 +103,12 @@ impl PyCamera {
             let sampler = Sampler::new(&grid, self.0.size);
             let mut sampled = vec![f32::NAN; points.len() * channels];
             let rows = sampled.par_chunks_exact_mut(channels).zip(&points).with_min_len(4096);
-            rows.for_each(|(row, point)| {
+            let look_up = |one: &mut Vec<f32>, (row, point): (&mut [f32], &[f32; 3])| {
                 if let Some(at) = self.0.project(point.map(f64::from)) {
-                    sampler.at(at.position, row);
+                    sampler.at(at.position, one, row);
                 }
-            });
+            };
+            rows.for_each_init(|| vec![0.0; channels], look_up);
             sampled
         })?;
         arrays::to_matrix(py, sampled, [points.len(), channels])
