@@ -37,8 +37,18 @@ pub struct LevelTile {
     pub key: String,
     /// Primitives in it.
     pub rows: usize,
-    /// The lowest and the highest mean of a primitive, metres.
+    /// The lowest and the highest mean of a primitive, metres; at the coarsest level those of the tiles below it, whose sums
+    /// lie in between.
     pub heights: [f64; 2],
+}
+
+impl LevelTile {
+    /// Whether an index that says this of a tile is right, given what was read.
+    pub(crate) fn is_true_of(&self, read: &Self, coarsest: u8) -> bool {
+        let within = self.heights[0] <= read.heights[0] && read.heights[1] <= self.heights[1];
+        let heights = if self.level == coarsest { within } else { self.heights == read.heights };
+        heights && Self { heights: read.heights, ..self.clone() } == *read
+    }
 }
 
 /// What was made by [`make_levels`].

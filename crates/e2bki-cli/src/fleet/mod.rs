@@ -202,12 +202,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Command::Verify { store, remake } => {
             let found = e2bki_fleet::verify(&Fleet::open(store)?, *remake)?;
             found.findings.iter().try_for_each(|finding| table::line(finding))?;
-            let (runs, tiles, levels, remade) = (found.runs, found.tiles, found.levels, found.remade);
-            table::line(&format!(
-                "{runs} runs, {tiles} tiles and {levels} of levels of detail read, {remade} made anew"
-            ))?;
+            let (runs, tiles) = (print::counted(found.runs, "run"), print::counted(found.tiles, "tile"));
+            let (levels, remade) = (found.levels, found.remade);
+            table::line(&format!("{runs}, {tiles} and {levels} of levels of detail read, {remade} made anew"))?;
             if !found.findings.is_empty() {
-                bail!("{} faults found", found.findings.len());
+                bail!("{} found", print::counted(found.findings.len(), "fault"));
             }
             Ok(())
         }

@@ -8,6 +8,11 @@ use serde_json::json;
 
 use crate::{maps, table};
 
+/// So many of them, in words.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 pub(super) fn added(run: &str, added: &Added) -> Result<()> {
     let how = if added.was_there { "was there already" } else { "added; it counts from the next commit on" };
     table::line(&format!("{run} ({}): {how}", added.key))
@@ -18,10 +23,10 @@ pub(super) fn committed(done: &Committed) -> Result<()> {
     let what = if *is_new { "committed" } else { "is up to date" };
     let how = if *changed > 0 { format!(" ({changed} from the tile before)") } else { String::new() };
     table::line(&format!(
-        "manifest {} {what}: {} runs, {} tiles, {reduced} of them reduced now{how}",
+        "manifest {} {what}: {}, {}, {reduced} of them reduced now{how}",
         manifest.number,
-        manifest.runs.len(),
-        manifest.tiles.len()
+        counted(manifest.runs.len(), "run"),
+        counted(manifest.tiles.len(), "tile")
     ))
 }
 

@@ -144,7 +144,8 @@ fn a_run_that_stops_early_loses_nothing_and_goes_on_as_if_it_never_had() {
     {
         let map = place("interrupted.e2bki");
         let mut running = Command::new(env!("CARGO_BIN_EXE_e2bki"))
-            .args(["map", drive, "-o", name(&map), "--save-every", "1"])
+            // Slowly enough not to be done before the signal.
+            .args(["map", drive, "-o", name(&map), "--save-every", "1", "--rate", "4"])
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::piped())
             .spawn()

@@ -47,7 +47,7 @@ fn rellis_3d_is_scored_in_five_folds_in_the_cameras_view() {
     let sets: std::collections::BTreeSet<&str> = all.iter().map(|r| r["dataset"].as_str().unwrap()).collect();
     assert_eq!(sets.len(), 5);
     for record in &all {
-        assert_eq!(record["semantics"], source[1]);
+        assert_eq!(record["semantics"], format!("ground-truth ({})", source[1]));
         assert_eq!(
             (&record["frames"], &record["asked_frames"], &record["labelled_frames"]),
             (&4.into(), &4.into(), &4.into())
